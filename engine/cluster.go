@@ -85,3 +85,10 @@ func (o *Options) compareVersion(r *policydoc.Reader, n policy.Node, name, runs 
 	}
 	r.Note(n, source.Warning, "version-nearest", "the cluster has another version of "+name+"; its policies run as in "+runs, "")
 }
+
+// DescribesPlugins reports whether a Cluster among the policies or the context names the admission
+// plug-ins.
+func DescribesPlugins(policies, context []*manifest.Stream) bool {
+	described, _ := Options{}.describedBy(slices.Concat(documentsOf(policies), documentsOf(context)))
+	return len(described.AdmissionPlugins) > 0
+}

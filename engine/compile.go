@@ -24,7 +24,9 @@ type Set struct {
 	kinds [][]gvk.Kind
 	// programs are the compiled policies, in the order in which a cluster runs them.
 	programs []policy.Program
-	schemas  *schema.Registry
+	// readKinds returns the kinds of objects that the programs look up.
+	readKinds func() map[gvk.Kind]bool
+	schemas   *schema.Registry
 	// policies and context are the documents given to Compile. old are the objects before an
 	// update.
 	policies, context, old []*manifest.Document
@@ -67,8 +69,21 @@ func CompileSound(policies, context []*manifest.Stream, options Options) (*Set, 
 	}
 	programs, problems := s.compile(slices.Concat(s.policies, s.configuration(s.context)))
 	s.programs, s.problems = programs, append(diagnostics, problems...)
+	s.readKinds = sync.OnceValue(func() map[gvk.Kind]bool { return readKinds(programs) })
 	source.Sort(s.problems)
 	return s, nil
+}
+
+// readKinds returns the kinds of objects that programs look up. It contains AnyKind if the kinds
+// are known only when the policies run.
+func readKinds(programs []policy.Program) map[gvk.Kind]bool {
+	kinds := map[gvk.Kind]bool{namespaceKind: true, definitionKind: true}
+	for _, program := range programs {
+		for _, read := range program.Reads() {
+			kinds[read.Kind] = true
+		}
+	}
+	return kinds
 }
 
 // emptySet has no policies.

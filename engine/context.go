@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -53,7 +52,7 @@ func (r *run) index(local []*manifest.Document) {
 		c.given = append(c.given, d)
 	}
 	for _, j := range r.jobs {
-		if j.place.name != "" && r.isRead(j) {
+		if j.place.name != "" && r.isRead(j) && !r.isApart(j) {
 			c := at(j.place)
 			c.jobs = append(c.jobs, j)
 		}
@@ -225,16 +224,9 @@ func (r *run) compareOld() {
 	}
 }
 
-// readKinds returns the kinds of objects that programs look up. It contains AnyKind if the kinds
-// are known only when the policies run.
-func readKinds(programs []policy.Program) map[gvk.Kind]bool {
-	kinds := map[gvk.Kind]bool{namespaceKind: true, definitionKind: true}
-	for _, program := range programs {
-		for _, read := range program.Reads() {
-			kinds[read.Kind] = true
-		}
-	}
-	return kinds
+// isApart reports whether policies do not look up the manifest of a job. A Namespace is in itself.
+func (r *run) isApart(j *job) bool {
+	return j.place.kind.Kind != namespaceKind && slices.ContainsFunc(r.observers, func(o Observer) bool { return o.apart })
 }
 
 // isRead reports whether policies may look up the result of a job.

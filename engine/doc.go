@@ -46,7 +46,8 @@
 //	pods.go                    objects that controllers make from the manifests, down to Pods
 //	say.go                     the outcome, without the values of Secrets
 //
-// Some files are separate entry points: object.go (Set.Admit), lookups.go (what a set looks up),
+// Some files are separate entry points: object.go (Set.Admit), lookups.go (what a set looks up), predict.go
+// (what a server answers),
 // view.go (View: the objects that policies see), fields.go (Fields, for editors), convert.go and
 // migrate.go (policies in other forms) and verify.go (whether two forms are equivalent).
 package engine

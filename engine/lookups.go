@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/mutatingpolicy"
@@ -25,24 +26,31 @@ func (s *Set) Reads() []policy.Read {
 	return reads
 }
 
-// Names reports whether a policy of the set names the kind of a resource, in any version: because it
-// selects its objects, or because it looks them up.
-func (s *Set) Names(group, resource, kind string) bool {
-	s = s.orEmpty()
-	for _, program := range s.programs {
+// Named returns a function that reports whether a policy of the set names the kind of a resource, in
+// any version: because it selects its objects, or because it looks them up.
+func (s *Set) Named() func(group, resource, kind string) bool {
+	type name struct{ group, resource, kind string }
+	names := map[name]bool{}
+	for _, program := range s.orEmpty().programs {
 		for _, selected := range program.Selects() {
-			own := resource
-			if selected.Resource == "" {
-				own = kind
-			}
-			if wildcard.Match(selected.Group, group) && wildcard.Match(selected.Resource+selected.Kind, own) {
-				return true
-			}
+			names[name{selected.Group, selected.Resource, selected.Kind}] = true
 		}
 	}
-	return slices.ContainsFunc(s.Reads(), func(read policy.Read) bool {
-		return read.Kind.Group == group && read.Kind.Kind == kind || read.Resource.Group == group && read.Resource.Resource == resource
-	})
+	for _, read := range s.Reads() {
+		names[name{read.Kind.Group, "", read.Kind.Kind}] = read.Kind != policy.AnyKind
+		names[name{read.Resource.Group, read.Resource.Resource, ""}] = read.Resource != gvk.Resource{}
+	}
+	var patterns []name
+	for n, is := range names {
+		if is && strings.ContainsAny(n.group+n.resource+n.kind, "*?") {
+			patterns = append(patterns, n)
+		}
+	}
+	return func(group, resource, kind string) bool {
+		return names[name{group, resource, ""}] || names[name{group, "", kind}] || slices.ContainsFunc(patterns, func(n name) bool {
+			return wildcard.Match(n.group, group) && (n.kind == "" && wildcard.Match(n.resource, resource) || n.resource == "" && wildcard.Match(n.kind, kind))
+		})
+	}
 }
 
 // PolicyKinds returns the kinds of a cluster that decide how it changes or refuses objects: policies,

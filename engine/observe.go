@@ -38,6 +38,8 @@ type Observer struct {
 	partial bool
 	// tolerant means that sound policies run although others have errors.
 	tolerant bool
+	// apart means that policies do not look up the manifests, because the cluster does not have them.
+	apart bool
 	// existing are objects that the cluster already has, and that are not sent to it.
 	existing map[*manifest.Document]bool
 }

@@ -113,7 +113,6 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 		r.tell(source.Warningf(in.local[0].At(nil), "no-objects", "the input has no objects for a cluster, only such for client programs, so nothing changes").
 			With("in a kustomization, name preadmit under transformers; under generators, it does not see the resources"))
 	}
-	r.reads = readKinds(r.programs)
 	for i, d := range in.manifests {
 		r.jobs = append(r.jobs, &job{index: i, document: d, result: &Manifest{Document: d}, done: make(chan struct{})})
 	}
@@ -141,11 +140,12 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 // compile compiles the policies among the manifests together with the policies of the set.
 func (r *run) compile() {
 	s := r.set
+	r.reads = s.readKinds()
 	added := slices.Concat(r.input.policies, s.configuration(r.input.local), s.configuration(r.input.manifests))
 	if len(added) > 0 {
 		programs, diagnostics := s.compile(slices.Concat(s.policies, s.configuration(s.context), added))
 		if !source.HasErrors(diagnostics) || !isPartial(r.observers) {
-			r.programs = programs
+			r.programs, r.reads = programs, readKinds(programs)
 		}
 		r.compiled = slices.Concat(s.refused, diagnostics)
 	} else {

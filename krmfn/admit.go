@@ -194,6 +194,7 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 		}
 		a.add(notes...)
 	}
+	c.choosePlugins(policies, surroundings)
 	compile := engine.Compile
 	if f.checking {
 		compile = engine.CompileSound
@@ -201,6 +202,13 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 	set, diagnostics := compile(policies, surroundings, c.options.Engine)
 	a.add(diagnostics...)
 	return set
+}
+
+// choosePlugins selects the plug-ins of a stock server, if the command runs them and nothing names others.
+func (c *config) choosePlugins(policies, context []*manifest.Stream) {
+	if c.stock && len(c.options.Engine.AdmissionPlugins) == 0 && !engine.DescribesPlugins(policies, context) {
+		c.options.Engine.AdmissionPlugins = []string{"default"}
+	}
 }
 
 // observers returns the observers of one run.

@@ -20,7 +20,7 @@
 // run), decide.go (what a team has decided about its findings), progress.go, transcript.go, render.go, write.go, replace.go, lock_flock.go with
 // lock_other.go, and owner_unix.go with owner_other.go (manifests to files), view.go, pods.go
 // and fn.go (commands that print manifests), program.go (the only file that starts programs),
-// snapshot.go with snapshotfiles.go (what a cluster has), exec.go, cmp.go with helm.go and parameters.go (commands that run renderers), plugin.go
+// snapshot.go with snapshotfiles.go (what a cluster has), verify.go (what it answers), exec.go, cmp.go with helm.go and parameters.go (commands that run renderers), plugin.go
 // (kustomize's old plugins), explain.go, matrix.go, build.go, kustomize.go and rendered.go (renders a repository), diff.go (reports
 // of a run) and base.go (of two states of a repository), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
 // kyvernoresult.go (tests of policies), convert.go, results.go, effective.go,
@@ -104,6 +104,7 @@ func commands() []command {
 		{"view", "preadmit view [flags] [FILE|DIR|-]...", "print manifests as policies see them", (*Process).view, viewHelp},
 		{"convert", "preadmit convert [flags] [FILE|DIR|-]...", "convert policies to another kind, and verify the result", (*Process).convert, convertHelp},
 		{"snapshot", "preadmit snapshot [flags] -o DIR|FILE", "write the policies of a cluster, and what they look up", (*Process).snapshot, snapshotHelp},
+		{"verify", "preadmit verify [flags] [FILE|DIR|-]...", "ask a cluster whether it does with manifests what is predicted", (*Process).verify, verifyHelp},
 		{"options", "preadmit options [flags] COMMAND [DIR]", "print the values of options and where they come from", (*Process).effective, effectiveHelp},
 		{"version", "preadmit version [flags]", "print the version", (*Process).version, versionHelp},
 		{"completion", "preadmit completion bash|zsh|fish", "print a script that completes commands and flags in a shell", (*Process).completion, completionHelp},

@@ -220,7 +220,7 @@ func leakCommands() []string {
 		"exec -p p.yaml -- cat m.yaml", "convert -p p.yaml m.yaml", "diff --stat -p p.yaml m.yaml", "diff -o markdown -p p.yaml m.yaml", "diff -p p.yaml --against none.yaml m.yaml",
 		"diff -p none.yaml --against p.yaml m.yaml", "diff --full -p p.yaml m.yaml",
 		"diff --base old -p p.yaml m.yaml", "diff --base empty -p p.yaml m.yaml", "diff --base old --full -o markdown -p p.yaml m.yaml", "diff --base empty -o json -p p.yaml m.yaml", "explain --full -p p.yaml m.yaml",
-		"cmp generate -p ../p.yaml", "diff --build -p p.yaml app", "diff --build -o markdown -p p.yaml app", "explain --build -p p.yaml app", "check --build -p p.yaml app", "diff --build -p p.yaml kustomized", "explain --build -p p.yaml kustomized", "check --build -p p.yaml kustomized", "diff --build -o markdown -p p.yaml chart", "explain --build -o json -p p.yaml chart", "check --build -o sarif -p p.yaml chart", "explain --normalize -p p.yaml m.yaml", "render -p m.yaml web.yaml", "render -c m.yaml -p p.yaml web.yaml", "diff -c m.yaml -p p.yaml web.yaml", "explain -c m.yaml -p p.yaml web.yaml",
+		"cmp generate -p ../p.yaml", "verify -p p.yaml m.yaml", "verify --snapshot p.yaml -o json m.yaml", "snapshot --secrets --resource secrets -o snapshot", "snapshot --from m.yaml --secrets --resource secrets -o snapshot.yaml", "diff --build -p p.yaml app", "diff --build -o markdown -p p.yaml app", "explain --build -p p.yaml app", "check --build -p p.yaml app", "diff --build -p p.yaml kustomized", "explain --build -p p.yaml kustomized", "check --build -p p.yaml kustomized", "diff --build -o markdown -p p.yaml chart", "explain --build -o json -p p.yaml chart", "check --build -o sarif -p p.yaml chart", "explain --normalize -p p.yaml m.yaml", "render -p m.yaml web.yaml", "render -c m.yaml -p p.yaml web.yaml", "diff -c m.yaml -p p.yaml web.yaml", "explain -c m.yaml -p p.yaml web.yaml",
 	}
 	for _, format := range []string{"text", "json", "html"} {
 		commands = append(commands, "explain -o "+format+" -p p.yaml m.yaml")
@@ -262,7 +262,7 @@ spec:
 // situation. Nothing that is printed about the manifests may contain a value of a Secret, except its
 // name. Names are always shown, and no text of the input begins a line.
 func TestLeaks(t *testing.T) {
-	putInPath(t, map[string]string{"kustomize": "cat m.yaml", "helm": "cat templates/m.yaml"})
+	putInPath(t, map[string]string{"kustomize": "cat m.yaml", "helm": "cat templates/m.yaml", "kubectl": leakKubectl})
 	for language, policies := range leakPolicies {
 		for _, s := range leakSituations {
 			policy := s.policy(policies.labels, policies.fails, policies.ignored, policies.copies)
@@ -289,6 +289,19 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
+// leakKubectl is a cluster without policies, whose refusals of Secrets quote all of the Secret.
+const leakKubectl = `
+case "$*" in
+*" create --raw /apis/"*) cat > /dev/null; echo '{}';;
+*" create --raw "*/secrets*) echo "The Secret \"s\" is invalid: $(cat)" >&2; exit 1;;
+*" create --raw "*) cat;;
+*/version) echo '{"gitVersion": "v1.36.3"}';;
+*/apis) echo '{"groups": []}';;
+*/api/v1) echo '{"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": true}, {"name": "secrets", "kind": "Secret", "namespaced": true}]}';;
+*/api/v1/secrets*) echo '{"items": [{"metadata": {"name": "s", "namespace": "default"}, "data": {"short": "cTh6", "middle": "dngza3B3"}}]}';;
+*) echo "Error from server (NotFound): nothing here" >&2; exit 1;;
+esac`
+
 // printedBy returns what a command prints, without manifests.
 func printedBy(t *testing.T, dir, command, manifests string) string {
 	t.Helper()
@@ -301,7 +314,7 @@ func printedBy(t *testing.T, dir, command, manifests string) string {
 	if name == "cmp" { // Argo CD runs it in the directory of the application
 		dir = filepath.Join(dir, "app")
 	}
-	Main(context.Background(), &Process{Args: strings.Fields(command), Dir: dir, Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr, Now: fakeClock()})
+	Main(context.Background(), &Process{Args: strings.Fields(command), Dir: dir, Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr, Now: fakeClock(), Run: RunProgram})
 	switch name {
 	case "render", "pods", "view", "exec", "convert", "cmp":
 		return stderr.String()

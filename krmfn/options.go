@@ -15,6 +15,9 @@ type config struct {
 	placed    func(c *config)
 	options   settings.Config
 	documents [settings.Roles]inputs
+	// stock says that the admission plug-ins of a stock server run, unless an option or the
+	// description of a cluster names others.
+	stock bool
 	// observers collect the details of the run that reports need.
 	observers []engine.Observer
 	// partial says that the run continues with the other manifests if some cannot be read or

@@ -15,9 +15,7 @@ func (p *Process) pods(ctx context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
 	c.options.Pods = true
-	if len(c.options.Engine.AdmissionPlugins) == 0 {
-		c.options.Engine.AdmissionPlugins = []string{"default"}
-	}
+	c.stock = true
 	f := p.files(&c)
 	a := p.admit(ctx, &c, f, f.stream(given.operands, &c), nil)
 	p.decide(&c, a, nil, true)

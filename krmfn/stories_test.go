@@ -209,7 +209,7 @@ func TestStories(t *testing.T) {
 			if status != 0 {
 				got["status"] = fmt.Sprintf("%d\n", status)
 			}
-			answers := len(p.Args) > 0 && (slices.Contains([]string{"explain", "report", "diff", "check", "test"}, p.Args[0]) || p.Args[0] == "convert" && status == 1)
+			answers := len(p.Args) > 0 && (slices.Contains([]string{"explain", "report", "diff", "check", "test", "verify"}, p.Args[0]) || p.Args[0] == "convert" && status == 1)
 			if !answers { // status 1 is an answer of these commands, not an error
 				checkOutput(t, status, stdin, got["stdout"], got["stderr"])
 			}

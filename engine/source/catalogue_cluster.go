@@ -31,4 +31,19 @@ var asking = []Entry{
 		Cause:  "A policy looks the Secret up, so that a run needs its values. Only the owner of the file may read it.",
 		Advice: "Do not commit the file.",
 	},
+	{
+		Code: "verify-differs", Severities: warnings, Title: "The cluster does something else than predicted",
+		Cause:  "In a dry run, the cluster holds another object than preadmit predicts, or accepts what preadmit refuses. The message has the fields, and suspects: webhooks whose changes are not predicted, and policies that have changed since the snapshot.",
+		Advice: "Write the snapshot again. If the difference remains and no webhook explains it, report it.",
+	},
+	{
+		Code: "verify-refused", Severities: warnings, Title: "The cluster refuses a manifest, which is not predicted",
+		Cause:  "In a dry run, the cluster refuses the manifest, such as by its validation of built-in kinds, by a quota or by a validating webhook, or because its namespace does not exist. An update is refused if it lacks fields that cannot change.",
+		Advice: "Correct what the text of the server names.",
+	},
+	{
+		Code: "snapshot-stale", Severities: warnings, Title: "The cluster has changed since the snapshot",
+		Cause:  "The cluster has policies, or objects that policies look up, that the snapshot does not have or has with other contents.",
+		Advice: "Write the snapshot again with `preadmit snapshot`.",
+	},
 }

@@ -38,14 +38,17 @@ var (
 
 // Dump is the objects of a cluster in files, such as those of a must-gather.
 type Dump struct {
+	// objects are sorted by their paths. byKind are those of a kind, without its version.
 	objects []map[string]any
+	byKind  map[gvk.Kind][]map[string]any
+	byPath  map[string]map[string]any
 	served  []Resource
 }
 
 // NewDump returns a source with the objects of files. Of several states of an object, the last one
 // counts.
 func NewDump(streams []*manifest.Stream) *Dump {
-	d := &Dump{}
+	d := &Dump{byKind: map[gvk.Kind][]map[string]any{}, byPath: map[string]map[string]any{}}
 	plurals := map[gvk.Kind]string{}
 	at := map[string]int{}
 	for _, s := range streams {
@@ -69,11 +72,15 @@ func NewDump(streams []*manifest.Stream) *Dump {
 		}
 	}
 	slices.SortFunc(d.objects, func(a, b map[string]any) int { return strings.Compare(Path(a), Path(b)) })
+	known := map[Resource]bool{}
 	for _, object := range d.objects {
 		kind := kindOf(object)
+		unversioned := gvk.Kind{Group: kind.Group, Kind: kind.Kind}
+		d.byKind[unversioned], d.byPath[Path(object)] = append(d.byKind[unversioned], object), object
 		r := Resource{gvk.Resource{Group: kind.Group, Version: kind.Version}, kind.Kind, textAt(object, "metadata", "namespace") != ""}
 		r.Resource.Resource = cmp.Or(plurals[gvk.Kind{Group: kind.Group, Kind: kind.Kind}], plural(kind.Kind))
-		if !slices.Contains(d.served, r) {
+		if !known[r] {
+			known[r] = true
 			d.served = append(d.served, r)
 		}
 	}
@@ -118,9 +125,15 @@ func (d *Dump) find(matches func(Resource) bool) (Resource, bool, error) {
 
 // List implements Source.
 func (d *Dump) List(_ context.Context, r Resource, namespace, name string, each func(object map[string]any) error) error {
-	for _, object := range d.objects {
-		kind := kindOf(object)
-		if kind.Group != r.Group || kind.Kind != r.Kind || name != "" && textAt(object, "metadata", "name") != name || namespace != "" && textAt(object, "metadata", "namespace") != namespace {
+	objects := d.byKind[gvk.Kind{Group: r.Group, Kind: r.Kind}]
+	if name != "" {
+		named := map[string]any{"apiVersion": r.APIVersion(), "kind": r.Kind, "metadata": map[string]any{"namespace": namespace, "name": name}}
+		if objects = nil; d.byPath[Path(named)] != nil {
+			objects = append(objects, d.byPath[Path(named)])
+		}
+	}
+	for _, object := range objects {
+		if namespace != "" && textAt(object, "metadata", "namespace") != namespace {
 			continue
 		}
 		if err := each(object); err != nil {

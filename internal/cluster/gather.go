@@ -82,6 +82,8 @@ type gatherer struct {
 	streams []*manifest.Stream
 	set     *engine.Set
 	reads   []policy.Read
+	// secrets are the names of the policies that look up Secrets.
+	secrets map[place][]string
 	server  Server
 	// images are the versions of policy languages, by the field of a Cluster.
 	images map[string]string
@@ -176,9 +178,10 @@ func (g *gatherer) namespaces(ctx context.Context) error {
 
 // definitions gathers the CustomResourceDefinitions of the kinds that policies name.
 func (g *gatherer) definitions(ctx context.Context) error {
+	isNamed := g.set.Named()
 	return g.all(ctx, definitionKind, func(object map[string]any) error {
 		group := textAt(object, "spec", "group")
-		named := !engine.IsPolicyGroup(group) && g.set.Names(group, textAt(object, "spec", "names", "plural"), textAt(object, "spec", "names", "kind"))
+		named := !engine.IsPolicyGroup(group) && isNamed(group, textAt(object, "spec", "names", "plural"), textAt(object, "spec", "names", "kind"))
 		if g.wanted.Definitions || named {
 			return g.store(object)
 		}
@@ -220,10 +223,7 @@ func (g *gatherer) lookups(ctx context.Context) error {
 				continue
 			}
 		}
-		slices.SortFunc(l.places, func(a, b place) int {
-			return slices.Compare([]string{a.namespace, a.name}, []string{b.namespace, b.name})
-		})
-		for _, p := range l.places {
+		for _, p := range l.sorted() {
 			if err := g.list(ctx, l.Resource, p, each); err != nil {
 				return err
 			}
@@ -247,10 +247,17 @@ func (g *gatherer) tellUnknown(reads []policy.Read) {
 // readers returns the policies that look up a Secret; of any Secret if the name is empty.
 func (g *gatherer) readers(p place) []string {
 	var names []string
-	for _, read := range g.reads {
-		isSecret := read.Kind == secretKind || read.Resource == gvk.Resource{Version: "v1", Resource: "secrets"}
-		if isSecret && (p.name == "" || place{read.Namespace, read.Name}.covers(p)) {
-			names = append(names, read.By.String())
+	if g.secrets == nil {
+		g.secrets = map[place][]string{}
+		for _, read := range g.reads {
+			if at := (place{read.Namespace, read.Name}); read.Kind == secretKind || read.Resource == (gvk.Resource{Version: "v1", Resource: "secrets"}) {
+				g.secrets[at] = append(g.secrets[at], read.By.String())
+			}
+		}
+	}
+	for at, by := range g.secrets {
+		if p.name == "" || slices.Contains(p.around(), at) {
+			names = append(names, by...)
 		}
 	}
 	slices.Sort(names)

@@ -15,7 +15,7 @@
 //
 // The files in order: kubectl.go (requests), discovery.go (the resources of a cluster), files.go
 // (a dump of a cluster in place of it), lookups.go (what policies look up), gather.go (everything that
-// a snapshot has), tidy.go (objects as a snapshot has them).
+// a snapshot has), tidy.go (objects as a snapshot has them), drift.go (what has changed since).
 package cluster
 
 import (

@@ -15,17 +15,15 @@ import (
 type lookup struct {
 	Resource
 	// places are the objects: their namespaces and names, each of which may be empty for all.
-	places []place
+	places map[place]bool
 }
 
 type place struct{ namespace, name string }
 
-// covers reports whether a place contains another one.
-func (p place) covers(other place) bool {
-	return (p.namespace == "" || p.namespace == other.namespace) && (p.name == "" || p.name == other.name)
-}
+// around returns the places that contain a place, itself included.
+func (p place) around() []place { return []place{p, {p.namespace, ""}, {"", p.name}, {"", ""}} }
 
-// add adds a place, unless another one covers it.
+// add adds a place.
 func (l *lookup) add(p place) {
 	if p.name != "" && l.Namespaced && p.namespace == "" {
 		p.name = "" // one name in all namespaces: a list
@@ -33,10 +31,21 @@ func (l *lookup) add(p place) {
 	if !l.Namespaced {
 		p.namespace = ""
 	}
-	if slices.ContainsFunc(l.places, func(other place) bool { return other.covers(p) }) {
-		return
+	l.places[p] = true
+}
+
+// sorted returns the places that no other place contains, sorted.
+func (l *lookup) sorted() []place {
+	var kept []place
+	for p := range l.places {
+		if !slices.ContainsFunc(p.around(), func(other place) bool { return other != p && l.places[other] }) {
+			kept = append(kept, p)
+		}
 	}
-	l.places = append(slices.DeleteFunc(l.places, p.covers), p)
+	slices.SortFunc(kept, func(a, b place) int {
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
+	})
+	return kept
 }
 
 // lookups returns what policies look up, sorted by resource. unknown are the reads whose kind is known
@@ -61,7 +70,7 @@ func lookups(ctx context.Context, from Source, reads []policy.Read) (found []*lo
 			continue
 		}
 		if of[r] == nil {
-			of[r] = &lookup{Resource: r}
+			of[r] = &lookup{Resource: r, places: map[place]bool{}}
 			found = append(found, of[r])
 		}
 		of[r].add(place{read.Namespace, read.Name})

@@ -17,6 +17,13 @@ func ofCommands() []dimension {
 		{name: "view/objects", commands: []string{"view"}, n: 50, files: func(n int) map[string]string {
 			return map[string]string{"manifests.yaml": deployments(n)}
 		}},
+		{name: "snapshot/objects", commands: []string{"snapshot"}, flags: []string{"--from", "dump", "-o", "snapshot.yaml"}, n: 50, files: func(n int) map[string]string {
+			return map[string]string{"dump/objects.yaml": lines(n, "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: s-#, namespace: shop}\n")}
+		}},
+		{name: "snapshot/policies", commands: []string{"snapshot"}, flags: []string{"--from", "dump", "-o", "snapshot.yaml"}, n: 20, files: func(n int) map[string]string {
+			rule := "{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, context: [{name: c, configMap: {name: c-#, namespace: shop}}], mutate: {patchStrategicMerge: {metadata: {labels: {a: '{{ c.data.a }}'}}}}}"
+			return map[string]string{"dump/objects.yaml": lines(n, "---\napiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p-#}\nspec: {rules: ["+rule+"]}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c-#, namespace: shop}\n")}
+		}},
 		{name: "fn/items", commands: []string{"fn"}, n: 50, files: func(n int) map[string]string {
 			return map[string]string{stdinFile: "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" +
 				indented(labelAll()) + lines(n, "- {apiVersion: v1, kind: ConfigMap, metadata: {name: c-#, namespace: shop}, data: {a: b}}\n")}

@@ -122,6 +122,8 @@ type Config struct {
 	KubeContext, Kubectl            string
 	Secrets, Definitions, PrintRole bool
 	Resources                       []string
+	// Snapshot is the path of a snapshot to verify.
+	Snapshot string
 
 	// For is the resource of Terraform that applies the results.
 	For string

@@ -15,19 +15,21 @@ var (
 	explain   = []string{"explain"}
 	diff      = []string{"diff"}
 	convert   = []string{"convert"}
+	verify    = []string{"verify"}
 	printing  = []string{"render", "exec", "cmp", "pods"}
 	reporting = []string{"explain", "report", "diff", "check"}
 	deciding  = []string{"diff", "check"}
 	streaming = slices.Concat(printing, reporting)
-	reading   = slices.Concat(streaming, []string{"view"})
+	reading   = slices.Concat(streaming, []string{"view"}, verify)
 	running   = slices.Concat(streaming, []string{"fn", "test"})
 	preparing = slices.Concat(running, convert)
 	viewing   = slices.Concat(preparing, []string{"view"})
 	// configured are the commands that read a configuration file. Clients call the others, and have
 	// their own.
-	configured = slices.DeleteFunc(append(slices.Clone(viewing), "snapshot"), func(name string) bool { return name == "cmp" || name == "fn" })
-	snapshot   = []string{"snapshot"}
-	asking     = []string{"snapshot"}
+	configured = slices.DeleteFunc(slices.Concat(viewing, asking), func(name string) bool { return name == "cmp" || name == "fn" })
+	// asking are the commands that ask a cluster.
+	snapshot = []string{"snapshot"}
+	asking   = slices.Concat(snapshot, verify)
 )
 
 // changesFiles and the others say why a file cannot set an option.
@@ -54,7 +56,7 @@ var forms = []string{string(engine.MutatingPolicies), string(engine.MutatingAdmi
 var Table = []Option{
 	{
 		Flag: "policy", Short: "p", Arg: "PATH", Field: "policyPaths", Key: "policyPaths", Attribute: "policy_files", Only: DataSource,
-		Commands: running, Default: "policies among the manifests", Files: Policies,
+		Commands: slices.Concat(running, verify), Default: "policies among the manifests", Files: Policies,
 		Help:          "policies and their bindings, in addition to those among the manifests",
 		AttributeHelp: "Files with policies and their bindings. " + paths,
 	},
@@ -80,26 +82,26 @@ var Table = []Option{
 	},
 	{
 		Flag: "kubernetes-version", Arg: "VERSION", Field: "kubernetesVersion", Key: "kubernetesVersion", Attribute: "kubernetes_version",
-		Commands: slices.Concat(viewing, snapshot), Playground: true, Default: engine.DefaultKubernetesVersion,
+		Commands: slices.Concat(viewing, asking), Playground: true, Default: engine.DefaultKubernetesVersion,
 		Help:          "version of the cluster (default " + engine.DefaultKubernetesVersion + ")" + versionNote,
 		AttributeHelp: "Version of the cluster, default `" + engine.DefaultKubernetesVersion + "`.",
 		Target:        func(c *Config) any { return &c.Engine.KubernetesVersion },
 	},
 	{
 		Flag: "kyverno-version", Arg: "VERSION", Field: "kyvernoVersion", Key: "kyvernoVersion", Attribute: "kyverno_version",
-		Commands: preparing, Playground: true, Default: engine.DefaultKyvernoVersion, Values: []string{engine.DefaultKyvernoVersion},
+		Commands: slices.Concat(preparing, verify), Playground: true, Default: engine.DefaultKyvernoVersion, Values: []string{engine.DefaultKyvernoVersion},
 		Help:          "version of Kyverno in the cluster: " + engine.DefaultKyvernoVersion + ", the only known one",
 		AttributeHelp: "Version of Kyverno in the cluster: `" + engine.DefaultKyvernoVersion + "`, the only known one.",
 		Target:        func(c *Config) any { return &c.Engine.KyvernoVersion },
 	},
 	{
 		Flag: "openapi", Arg: "PATH", Field: "openapiPaths", Key: "openapiPaths", Attribute: "openapi_files", Only: DataSource,
-		Commands: viewing, Default: "built in", Files: OpenAPI,
+		Commands: slices.Concat(viewing, verify), Default: "built in", Files: OpenAPI,
 		Help:          "OpenAPI v3 documents of the cluster (default: built in)",
 		AttributeHelp: "Files with " + openAPINote + " " + paths,
 	},
 	{
-		Flag: "namespace", Short: "n", Arg: "NAME", Field: "namespace", Key: "namespace", Attribute: "namespace", Commands: viewing, Playground: true, Default: "default",
+		Flag: "namespace", Short: "n", Arg: "NAME", Field: "namespace", Key: "namespace", Attribute: "namespace", Commands: slices.Concat(viewing, verify), Playground: true, Default: "default",
 		Help:          "namespace of manifests without a namespace (default \"default\")",
 		AttributeHelp: "Namespace of manifests without a namespace, default `default`. It is written into them only with `write_namespace`.",
 		Target:        func(c *Config) any { return &c.Engine.Namespace },
@@ -127,19 +129,19 @@ var Table = []Option{
 		Target:        func(c *Config) any { return &c.Engine.DryRun },
 	},
 	{
-		Flag: "as", Arg: "USER", Field: "request.userInfo.username", Key: "as", Attribute: "request.user.username", Commands: preparing, Playground: true,
+		Flag: "as", Arg: "USER", Field: "request.userInfo.username", Key: "as", Attribute: "request.user.username", Commands: slices.Concat(preparing, verify), Playground: true,
 		Help:          "name of the user who makes the request",
 		AttributeHelp: "Name of the user who makes the request.",
 		Target:        func(c *Config) any { return &c.Engine.User.Name },
 	},
 	{
-		Flag: "as-uid", Arg: "UID", Field: "request.userInfo.uid", Key: "asUid", Attribute: "request.user.uid", Commands: preparing, Playground: true,
+		Flag: "as-uid", Arg: "UID", Field: "request.userInfo.uid", Key: "asUid", Attribute: "request.user.uid", Commands: slices.Concat(preparing, verify), Playground: true,
 		Help:          "uid of the user",
 		AttributeHelp: "UID of the user.",
 		Target:        func(c *Config) any { return &c.Engine.User.UID },
 	},
 	{
-		Flag: "as-group", Arg: "GROUP", Field: "request.userInfo.groups", Key: "asGroup", Attribute: "request.user.groups", Commands: preparing, Playground: true,
+		Flag: "as-group", Arg: "GROUP", Field: "request.userInfo.groups", Key: "asGroup", Attribute: "request.user.groups", Commands: slices.Concat(preparing, verify), Playground: true,
 		Help:          "group of the user",
 		AttributeHelp: "Groups of the user.",
 		Target:        func(c *Config) any { return &c.Engine.User.Groups },
@@ -152,21 +154,21 @@ var Table = []Option{
 	},
 	{
 		Flag: "authorizer", Arg: "ANSWER", Field: "request.authorizer", Key: "authorizer", Attribute: "request.authorizer",
-		Commands: preparing, Playground: true, Default: "asking is an error", Values: []string{"allow", "deny"},
+		Commands: slices.Concat(preparing, verify), Playground: true, Default: "asking is an error", Values: []string{"allow", "deny"},
 		Help:          "answer of the authorizer in expressions: allow or deny (default: an error)",
 		AttributeHelp: "Answer of the authorizer in expressions: `allow` or `deny`. By default, asking it is an error.",
 		Target:        func(c *Config) any { return (*string)(&c.Engine.Authorizer) },
 	},
 	{
 		Flag: "defaulting", Arg: "on|off", Field: "defaulting", Key: "defaulting", Attribute: "defaulting", Values: []string{"on", "off"},
-		Commands: preparing, Playground: true, Default: "on",
+		Commands: slices.Concat(preparing, verify), Playground: true, Default: "on",
 		Help:          "whether policies see API defaults, as on a server (default on)",
 		AttributeHelp: "Whether policies see API defaults, as on a server: `on` (default) or `off`.",
 		Target:        func(c *Config) any { return (*string)(&c.Engine.Defaulting) },
 	},
 	{
 		Flag: "admission-plugins", Arg: "NAME,...", Field: "admissionPlugins", Key: "admissionPlugins", Attribute: "admission_plugins", Separated: true,
-		Commands: slices.Concat(preparing, snapshot), Playground: true, Default: "none; for pods, default",
+		Commands: slices.Concat(preparing, asking), Playground: true, Default: "none; for pods, default",
 		Help:          "built-in admission plug-ins of the API server to run, too: none, default (those of a stock server), or names, such as LimitRanger (default none)",
 		AttributeHelp: "Built-in admission plug-ins of the API server to run, too: `none`, `default` (those of a stock server), or names, such as `LimitRanger`; default `none`. Objects that they look up, such as LimitRanges, come from the manifests and the context.",
 		Target:        func(c *Config) any { return &c.Engine.AdmissionPlugins },
@@ -180,7 +182,7 @@ var Table = []Option{
 	},
 	{
 		Flag: "validation", Arg: "ACTION", Field: "validation", Key: "validation", Attribute: "validation",
-		Commands: preparing, Playground: true, Default: "deny", Values: []string{"deny", "warn", "off"},
+		Commands: slices.Concat(preparing, verify), Playground: true, Default: "deny", Values: []string{"deny", "warn", "off"},
 		Help:          "what to do if a cluster would refuse a manifest after the mutations: deny (default) it, warn, or turn the validation off",
 		AttributeHelp: "What to do if a cluster would refuse a manifest after the mutations: `deny` it (default), `warn`, or turn the validation `off`.",
 		Target:        func(c *Config) any { return (*string)(&c.Engine.Validation) },
@@ -193,7 +195,7 @@ var Table = []Option{
 		Target:        func(c *Config) any { return (*string)(&c.Engine.FieldValidation) },
 	},
 	{
-		Flag: "strict", Field: "strict", Key: "strict", Attribute: "strict", Values: switches, Commands: running, Playground: true,
+		Flag: "strict", Field: "strict", Key: "strict", Attribute: "strict", Values: switches, Commands: slices.Concat(running, verify), Playground: true,
 		Help:          "fail if preadmit cannot know what a cluster would do; for CI",
 		AttributeHelp: "Whether to fail if preadmit cannot know what a cluster would do, default `false`. Otherwise this is a warning. Functions cannot warn, except that `explain` returns warnings.",
 		Target:        func(c *Config) any { return &c.Engine.Strict },
@@ -221,7 +223,7 @@ var Table = []Option{
 		Target: func(c *Config) any { return &c.Engine.Plain },
 	},
 	{
-		Flag: "values", Arg: "PATH", Field: "valuesPaths", Key: "valuesPaths", Commands: preparing, Files: Values,
+		Flag: "values", Arg: "PATH", Field: "valuesPaths", Key: "valuesPaths", Commands: slices.Concat(preparing, verify), Files: Values,
 		Help: "values of variables and answers of API calls for Kyverno's rules: Values files, as for the kyverno command",
 	},
 	{
@@ -230,7 +232,7 @@ var Table = []Option{
 		AttributeHelp: "Values of variables and answers of API calls for Kyverno's rules: Values files, as for the kyverno command. " + yamlStrings,
 	},
 	{
-		Flag: "user-info", Arg: "PATH", Field: "userInfoPaths", Key: "userInfoPaths", Commands: preparing, Files: UserInfo,
+		Flag: "user-info", Arg: "PATH", Field: "userInfoPaths", Key: "userInfoPaths", Commands: slices.Concat(preparing, verify), Files: UserInfo,
 		Help: "user and roles: UserInfo files, as for the kyverno command; --as, --as-uid and --as-group win over them",
 	},
 	{
@@ -239,7 +241,7 @@ var Table = []Option{
 		AttributeHelp: "User and roles: UserInfo files, as for the kyverno command; `request.user` wins over them. " + yamlStrings,
 	},
 	{
-		Flag: "webhook-answers", Arg: "PATH", Field: "webhookAnswersPaths", Key: "webhookAnswersPaths", Commands: running, Files: WebhookAnswers,
+		Flag: "webhook-answers", Arg: "PATH", Field: "webhookAnswersPaths", Key: "webhookAnswersPaths", Commands: slices.Concat(running, verify), Files: WebhookAnswers,
 		Help: "recorded answers of the cluster's mutating webhooks, whose configurations are among the manifests, the policies or the context",
 	},
 	{
@@ -248,7 +250,7 @@ var Table = []Option{
 		AttributeHelp: "Recorded answers of the cluster's mutating webhooks, whose configurations are among the policies, the context or the manifests. " + yamlStrings,
 	},
 	{
-		Flag: "input-limit", Arg: "SIZE", Field: "inputLimit", Key: "inputLimit", Attribute: "input_limit", Only: DataSource, Commands: slices.Concat(viewing, snapshot), Default: "64Mi",
+		Flag: "input-limit", Arg: "SIZE", Field: "inputLimit", Key: "inputLimit", Attribute: "input_limit", Only: DataSource, Commands: slices.Concat(viewing, asking), Default: "64Mi",
 		Help: "maximum size of all input files together (default 64Mi); a file may hold 100,000 documents for every 64Mi; " +
 			"in a functionConfig, it applies to the files that the functionConfig names",
 		AttributeHelp: "Maximum size of all files together, default `64Mi`; a file may hold 100,000 documents for every 64Mi.",
@@ -310,7 +312,7 @@ var Table = []Option{
 		Target: func(c *Config) any { return &c.Output },
 	},
 	{
-		Flag: "output", Short: "o", Arg: "FORMAT", Values: []string{"text", "json", "sarif", "junit", "github"}, Commands: []string{"check", "test"}, Default: "text",
+		Flag: "output", Short: "o", Arg: "FORMAT", Values: []string{"text", "json", "sarif", "junit", "github"}, Commands: []string{"check", "test", "verify"}, Default: "text",
 		Help:   "text (default), json, sarif, junit, or github: annotations of GitHub Actions",
 		Target: func(c *Config) any { return &c.Output },
 	},
@@ -333,6 +335,11 @@ var Table = []Option{
 		Flag: "kubectl", Arg: "PATH", Once: runsProgram, Commands: asking, Default: "kubectl in PATH",
 		Help:   "the program that asks the cluster (default: kubectl in PATH)",
 		Target: func(c *Config) any { return &c.Kubectl },
+	},
+	{
+		Flag: "snapshot", Arg: "PATH", Commands: verify,
+		Help:   "snapshot of the cluster: its policies, as with -p; also say what has changed in the cluster since",
+		Target: func(c *Config) any { return &c.Snapshot },
 	},
 	{
 		Flag: "from", Arg: "PATH", Once: ofOneCall, Commands: snapshot, Files: Dump,

@@ -168,9 +168,8 @@ func (p *program) Reads() []policy.Read {
 	for _, d := range p.definitions {
 		for _, r := range d.rules {
 			for _, read := range readsOf(r.root, p.minor, cmp.Or(r.namespace, "default")) {
-				if read.By, read.At = r.id(), r.at(r.root.Path); !slices.Contains(reads, read) {
-					reads = append(reads, read)
-				}
+				read.By, read.At = r.id(), r.at(r.root.Path)
+				reads = append(reads, read)
 			}
 		}
 	}

@@ -29,11 +29,10 @@ func (p *program) Hook() policy.Hook { return p.hook }
 // literals.
 func (p *program) Reads() []policy.Read {
 	var reads []policy.Read
+	seen := map[*definition]bool{}
 	for _, u := range p.units {
-		for _, read := range u.policy.reads() {
-			if !slices.Contains(reads, read) {
-				reads = append(reads, read)
-			}
+		if !seen[u.policy] {
+			seen[u.policy], reads = true, append(reads, u.policy.reads()...)
 		}
 	}
 	return reads

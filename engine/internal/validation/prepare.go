@@ -16,6 +16,7 @@ package validation
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -30,7 +31,21 @@ const (
 	revision  = "1"
 	clusterIP = "10.0.0.0"
 	nodePort  = int64(30000)
+	// tokenVolume begins the name of the volume that the plug-in ServiceAccount adds to a Pod.
+	tokenVolume = "kube-api-access-"
 )
+
+// Drawn reports whether a value is one of those that a cluster draws. An author may have written it,
+// too; then a server does not change it.
+func Drawn(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return value == clusterIP || value == created || strings.Contains(value, workload.UID) || strings.HasPrefix(value, tokenVolume)
+	case int64:
+		return value == nodePort
+	}
+	return false
+}
 
 // counted are the built-in kinds whose objects have a generation.
 var counted = map[string]bool{
