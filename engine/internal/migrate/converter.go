@@ -224,7 +224,10 @@ func (c *converter) entry(s *scope, name string) (code, error) {
 			if err != nil {
 				return code{}, c.failed(item.Path, err)
 			}
-			if found.isConstant || found.isRoot() {
+			switch {
+			case found.isImageData():
+				return code{path: &path{root: c.variable(name, found.path.root).x, parts: found.path.parts}}, nil
+			case found.isConstant || found.isRoot():
 				return found, nil
 			}
 			return c.named(name, found), nil
@@ -233,12 +236,16 @@ func (c *converter) entry(s *scope, name string) (code, error) {
 	return code{}, noFormf("", "%s is not defined", name)
 }
 
-// named returns the value of an entry of the context, which becomes a variable. A value that may
-// be missing is an error to Kyverno as soon as an expression names it, even before a default.
+// named returns the value of an entry of the context, which becomes a variable.
 func (c *converter) named(name string, found code) code {
-	v := c.variable(name, found.x)
-	v.kind, v.types, v.itemKind = found.kind, found.types, found.itemKind
-	return v
+	found.x = c.variable(name, found.x).x
+	return found.required()
+}
+
+// required returns the value of an entry of a context. If it is missing, this is an error to Kyverno as
+// soon as an expression names it, even before a default.
+func (c code) required() code {
+	return code{x: c.x, kind: c.kind, types: c.types, itemKind: c.itemKind}
 }
 
 // entryOf returns the value of an entry of a context.
@@ -250,20 +257,21 @@ func (c *converter) entryOf(s *scope, item policy.Node) (code, error) {
 	case item.At("configMap").Given():
 		return outer.configMap(item.At("configMap"))
 	case item.At("globalReference").Given():
-		return outer.fetched(item.At("globalReference"), "name", "globalContext.Get", expr.Literal(""))
+		n := item.At("globalReference")
+		name, err := outer.text(n.At("name").Text())
+		if err != nil {
+			return code{}, placed(err, n.At("name").Path)
+		}
+		return outer.searched(code{x: expr.Call("globalContext.Get", name.x, expr.Literal(""))}, n.At("jmesPath"))
 	case item.At("imageRegistry").Given():
-		return outer.fetched(item.At("imageRegistry"), "reference", "image.GetMetadata")
+		n := item.At("imageRegistry")
+		reference, err := outer.text(n.At("reference").Text())
+		if err != nil {
+			return code{}, placed(err, n.At("reference").Path)
+		}
+		return outer.searched(code{path: &path{root: expr.Call("image.GetMetadata", reference.x)}}, n.At("jmesPath"))
 	}
 	return outer.apiCall(item.At("apiCall"))
-}
-
-// fetched returns what a function gives for the text of a field, and for more arguments.
-func (s *scope) fetched(n policy.Node, field, function string, more ...expr.Expr) (code, error) {
-	name, err := s.text(n.At(field).Text())
-	if err != nil {
-		return code{}, placed(err, n.At(field).Path)
-	}
-	return s.searched(code{x: expr.Call(function, append([]expr.Expr{name.x}, more...)...)}, n.At("jmesPath"))
 }
 
 // variableOf converts an entry that is a variable.

@@ -14,12 +14,6 @@ func (c *converter) foreach(s *scope, entry policy.Node, outer *loop) error {
 	if err != nil {
 		return c.failed(entry.At("list").Path, err)
 	}
-	if items := entry.At("context").Items(); len(items) > 0 {
-		if !items[0].At("variable").Given() {
-			return c.refuse(items[0].Path, "a lookup for each element", "move it to the context of the rule")
-		}
-		return c.refuse(items[0].Path, "a variable for each element", "write its value where it is used")
-	}
 	l := &loop{entry: entry, list: list, scope: s}
 	switch {
 	case entry.At("foreach").Given():

@@ -307,6 +307,30 @@ func (s *scope) image(left code, name string) (code, error) {
 	return imagePart(named.Index(expr.Literal(0)).Select("image"), name)
 }
 
+// imageData returns a part of what a registry says about an image. MutatingPolicies have other names
+// and digests in it, and drop fields that they do not know: the rest is not surely the same.
+func (c code) imageData(name string) (code, error) {
+	root, parts := c.path.root, append(slices.Clone(c.path.parts), part{key: name})
+	at := ""
+	for _, p := range parts {
+		at += "." + p.key
+	}
+	switch at {
+	case ".image", ".registry", ".repository":
+		return computed(root.Select(name), text), nil
+	case ".resolvedImage":
+		return computed(expr.Plus(root.Select("registry"), expr.Literal("/"), root.Select("repository"), expr.Literal("@"), root.Select("digest")), text), nil
+	case ".configData", ".configData.config", ".manifest":
+		return code{path: &path{root: root, parts: parts}}, nil
+	case ".configData.config.Labels", ".manifest.annotations":
+		if parts[0].key == "configData" {
+			parts[0].key = "config"
+		}
+		return withKind(ofPath(&path{root: root, parts: parts}, nil), object), nil
+	}
+	return code{}, noFormf("use image, registry, repository, resolvedImage, configData.config.Labels or manifest.annotations", "%s of an image, which a MutatingPolicy has in another form", at[1:])
+}
+
 const anyImage = "an image that is no valid reference: Kyverno denies the object"
 
 // imagePart returns a part of an image reference, as Kyverno parses it.

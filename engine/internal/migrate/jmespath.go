@@ -302,8 +302,16 @@ func (c code) isRoot() bool { return c.x.IsZero() && c.path != nil }
 
 // root returns the name of a root.
 func (c code) root() string {
+	if c.isImageData() {
+		return "the data of an image"
+	}
 	name, _, _ := c.path.root.AsChain()
 	return name
+}
+
+// isImageData reports whether a value is what a registry says about an image, or a part of it.
+func (c code) isImageData() bool {
+	return c.isRoot() && !expr.Equal(c.path.root, expr.Ident(requestRoot)) && !expr.Equal(c.path.root, expr.Ident(imagesRoot))
 }
 
 // name returns the value of a name.
@@ -314,6 +322,8 @@ func (s *scope) name(name string) (code, error) {
 		return quoted, nil
 	case isQuoted && strings.HasPrefix(name, quotedName):
 		return s.named(quoted)
+	case s.current != nil && s.current.isImageData():
+		return s.current.imageData(name)
 	case s.current != nil && s.current.isRoot():
 		return code{}, noFormf("name the fields that matter", "%s as a whole", s.current.root())
 	case s.current != nil:
@@ -393,7 +403,10 @@ func (s *scope) ofRoot(left code, right jmespath.Node) (code, error) {
 	if right.Op != jmespath.OpField {
 		return code{}, noFormf("name the fields that matter", "%s as a whole", left.root())
 	}
-	if left.root() == imagesRoot {
+	switch {
+	case left.isImageData():
+		return left.imageData(right.Name)
+	case left.root() == imagesRoot:
 		return s.image(left, right.Name)
 	}
 	request := expr.Ident(requestRoot)

@@ -189,8 +189,15 @@ func (c *converter) element(s *scope, l *loop) (*scope, expr.Expr, error) {
 	if element.types == nil {
 		element.kind = l.list.itemKind
 	}
+	inner, err := l.inner(element)
+	if err != nil {
+		return nil, expr.Expr{}, err
+	}
 	condition, err := l.condition(element)
-	return l.inner(element).with("elementIndex", computed(i, number)), condition, err
+	if err != nil {
+		return nil, expr.Expr{}, err
+	}
+	return inner.with("elementIndex", computed(i, number)), condition, nil
 }
 
 // items returns the elements of a foreach: none if the list is null, an error if it is missing.

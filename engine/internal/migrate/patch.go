@@ -244,12 +244,29 @@ func (l *loop) some() (expr.Expr, error) {
 
 // condition converts the preconditions of a foreach for an element.
 func (l *loop) condition(element code) (expr.Expr, error) {
-	all, err := l.inner(element).preconditions(l.entry.At("preconditions"))
+	inner, err := l.inner(element)
+	if err != nil {
+		return expr.Expr{}, err
+	}
+	all, err := inner.preconditions(l.entry.At("preconditions"))
 	return expr.And(all...), err
 }
 
-// inner returns the scope of a foreach for an element.
-func (l *loop) inner(element code) *scope { return l.scope.with("element", element) }
+// inner returns the scope of a foreach for an element. Names of its context are their values.
+func (l *loop) inner(element code) (*scope, error) {
+	s := l.scope.with("element", element)
+	for _, item := range l.entry.At("context").Items() {
+		found, err := s.rule.entryOf(s, item)
+		if err != nil {
+			return nil, placed(err, item.Path)
+		}
+		if !found.isConstant && !found.isRoot() {
+			found = found.required()
+		}
+		s = s.with(item.At("name").Text(), found)
+	}
+	return s, nil
+}
 
 // place is the place that a part of a patch changes.
 type place struct {
@@ -509,7 +526,11 @@ func (b *builder) elements(at place, pattern map[string]any) itemChange {
 			return expr.Expr{}, nil, err
 		}
 		conditions := []expr.Expr{condition}
-		body, err := b.fields(b.loop.inner(item), place{item, at.self}, rest, &conditions)
+		inner, err := b.loop.inner(item)
+		if err != nil {
+			return expr.Expr{}, nil, err
+		}
+		body, err := b.fields(inner, place{item, at.self}, rest, &conditions)
 		return expr.And(conditions...), body, err
 	})
 }
