@@ -14,7 +14,8 @@ import (
 // and between policies that match the same manifest. The mistakes are warnings among the
 // diagnostics of the Outcome. Policies without errors are checked although others have errors.
 func (s *Set) Check(ctx context.Context, manifests []*manifest.Stream, observers ...Observer) *Outcome {
-	return s.Run(ctx, manifests, append(observers[:len(observers):len(observers)], Observer{tolerant: true}, mistakes, conflicts, orders(), unstored, effects())...)
+	counts := newTally()
+	return s.Run(ctx, manifests, append(observers[:len(observers):len(observers)], Observer{tolerant: true}, mistakes, conflicts, orders(), unstored, effects(counts), generated(counts))...)
 }
 
 // mistakes finds mistakes in single policies.

@@ -11,8 +11,8 @@ import (
 )
 
 // effects finds policies without effect on the manifests: policies that fail on all of them, and
-// policies that match only Pods.
-func effects() Observer {
+// policies that match only Pods. It counts in e.
+func effects(e *tally) Observer {
 	traces := map[*job]*trace{}
 	return Observer{
 		tries: newTries,
@@ -24,10 +24,9 @@ func effects() Observer {
 			}
 		},
 		ended: func(r *run, _ *Outcome) []source.Diagnostic {
-			e := &tally{failures: map[policy.ID]*ignoredFailures{}, tried: map[policy.ID]bool{}}
 			for _, j := range r.jobs {
 				if t := traces[j]; t != nil {
-					e.add(t)
+					e.add(t, t.ignored)
 				}
 			}
 			return append(e.failing(), e.podsOnly(r)...)
@@ -35,32 +34,53 @@ func effects() Observer {
 	}
 }
 
-// tally counts the results of policies on all manifests.
+// tally counts the results of policies on all objects.
 type tally struct {
 	// failures has the failures by policy and rule, without binding and param.
-	failures map[policy.ID]*ignoredFailures
+	failures map[policy.ID]*failures
 	order    []policy.ID
 	// tried has the policies that matched any object.
 	tried map[policy.ID]bool
 }
 
-// ignoredFailures counts how often a rule, or the conditions of a policy, failed and was ignored,
-// and how often it did not fail.
-type ignoredFailures struct {
+// failures counts how often a rule, or the conditions of a policy, failed, and how often it did not
+// fail.
+type failures struct {
 	first         policy.Failure
 	count, worked int
 }
 
-func (e *tally) of(id policy.ID) *ignoredFailures {
+// always reports whether every object on which it was evaluated failed.
+func (f *failures) always() bool { return f.count > 0 && f.worked == 0 }
+
+func newTally() *tally {
+	return &tally{failures: map[policy.ID]*failures{}, tried: map[policy.ID]bool{}}
+}
+
+// applied returns the number of rules that have not failed on every object.
+func (e *tally) applied() (n int) {
+	for id, f := range e.failures {
+		if id.Rule != "" && f.worked > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// fails reports whether a rule has failed on every object.
+func (e *tally) fails(id policy.ID) bool { return e.failures[id] != nil && e.failures[id].always() }
+
+func (e *tally) of(id policy.ID) *failures {
 	id = id.OfRule()
 	if e.failures[id] == nil {
-		e.failures[id] = &ignoredFailures{}
+		e.failures[id] = &failures{}
 		e.order = append(e.order, id)
 	}
 	return e.failures[id]
 }
 
-func (e *tally) add(t *trace) {
+// add counts the tries of an object, and those of its failures that matter.
+func (e *tally) add(t *trace, ended []policy.Failure) {
 	for _, try := range t.tries.all() {
 		if try.result == unmatched {
 			continue
@@ -71,11 +91,11 @@ func (e *tally) add(t *trace) {
 			e.of(try.id.OfPolicy()).worked++
 		}
 	}
-	failures := map[*ignoredFailures]policy.Failure{}
-	for _, f := range t.ignored {
-		failures[e.of(f.ID)] = f
+	each := map[*failures]policy.Failure{}
+	for _, f := range ended {
+		each[e.of(f.ID)] = f
 	}
-	for f, failure := range failures { // one per object, whether reinvoked or not
+	for f, failure := range each { // one per object, whether reinvoked or not
 		if f.count++; f.count == 1 {
 			f.first = failure
 		}
@@ -86,7 +106,7 @@ func (e *tally) add(t *trace) {
 // evaluated.
 func (e *tally) failing() (found []source.Diagnostic) {
 	for _, id := range e.order {
-		if f := e.failures[id]; f.count > 0 && f.worked == 0 {
+		if f := e.failures[id]; f.always() {
 			often := "on the only manifest that it is evaluated on"
 			if f.count > 1 {
 				often = fmt.Sprintf("on all %d manifests that it is evaluated on", f.count)

@@ -30,7 +30,7 @@ var ladder = [][]string{
 	{"engine/internal/celenv", "engine/internal/celenv/expr"},
 	{"engine/policy"},
 	{"engine/internal/policydoc"},
-	{"engine/internal/admissionpolicy", "engine/internal/kyverno/given", "engine/internal/kyverno/deviation"},
+	{"engine/internal/admissionpolicy", "engine/internal/witness", "engine/internal/kyverno/given", "engine/internal/kyverno/deviation"},
 	{"engine/internal/builtin", "engine/internal/validation", "engine/internal/mapolicy", "engine/internal/vapolicy", "engine/internal/mutationtree", "engine/internal/kyverno", "engine/internal/mutatingpolicy", "engine/internal/gatekeeper", "engine/internal/webhook"},
 	{"engine/internal/migrate"},
 	{"engine"},

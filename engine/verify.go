@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/internal/migrate"
+	"github.com/preadmit/preadmit/engine/internal/witness"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/redact"
@@ -123,7 +123,7 @@ func (v *verification) add(name, says string) {
 func (v *verification) counterexamples(policies []*manifest.Stream) []*manifest.Stream {
 	var b strings.Builder
 	for _, d := range documentsOf(policies) {
-		for _, object := range migrate.Counterexamples(policy.Node{Value: d.Object()}, v.sets[1].schemas) {
+		for object := range witness.Objects(policy.Node{Value: d.Object()}, v.sets[1].schemas) {
 			metadata, _ := object["metadata"].(map[string]any)
 			if namespace := d.Namespace(); namespace != "" {
 				metadata["namespace"] = namespace

@@ -101,7 +101,8 @@ func policyNames(a *admission) []string {
 }
 
 const checkText = `Find mistakes in policies that a cluster would accept, and policies that conflict with each
-other. Policies are compiled and checked against the schemas of the kinds that they match.
+other. Policies are compiled and checked against the schemas of the kinds that they match, and
+policies in CEL run on objects that are generated to reach their branches.
 With manifests, check also runs the policies on them in every order (in a fixed sample of
 the orders if there are many). Of the manifests on which the policies do the same, it tries
 three of different form.
@@ -116,7 +117,8 @@ A finding has one of these codes, or the code of an error:
   condition-unreachable  !has() of a field that API defaults always set
   order-dependent        the result depends on a random order, such as that of two policies
   policies-fight         two policies write different values to the same field
-  always-fails           a policy with failurePolicy Ignore fails on every manifest
+  always-fails           a policy with failurePolicy Ignore fails on every manifest, or any
+                         policy in CEL on all objects generated to reach its branches
   name-unknown           a policy names a kind or resource that no cluster serves
   not-idempotent         policies change or deny their own output
   value-not-stored       a note, not a mistake: a server omits the value or stores it in

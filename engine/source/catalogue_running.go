@@ -200,8 +200,8 @@ var checking = []Entry{
 		Advice: "Correct the call; the caret shows the position.",
 	},
 	{
-		Code: "always-fails", Severities: warnings, Title: "A policy fails on every manifest",
-		Cause:  "A mutation, a condition or a rule fails on every manifest that it is evaluated on. The failurePolicy is Ignore, so a cluster reports no error and nothing changes.",
+		Code: "always-fails", Severities: warnings, Title: "A policy always fails",
+		Cause:  "A mutation, a condition or a rule fails on every manifest that it is evaluated on. The failurePolicy is Ignore, so a cluster reports no error and nothing changes. `check` also runs policies in CEL on objects that it generates to reach their branches, and reports what fails on all of these, whatever the failurePolicy.",
 		Advice: "Correct the expression, or exclude the kinds for which it cannot work from the policy.",
 	},
 	{

@@ -26,6 +26,5 @@
 // textpattern.go (texts with wildcards, quantities and durations), patch.go (strategic merge
 // patches to trees), mutation.go (trees to mutations), operations.go (JSON Patches), foreach.go
 // (foreach and targets), merge.go (rules that depend on each other), comments.go, write.go (YAML),
-// exception.go; native.go (policies of Kubernetes itself); counterexample.go (objects that may
-// show that two forms differ).
+// exception.go; native.go (policies of Kubernetes itself).
 package migrate

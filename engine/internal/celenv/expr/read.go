@@ -182,10 +182,10 @@ var total = []string{
 }
 
 // IsTotal reports that an expression cannot fail, if the fields and items that it reads are there
-// and have the right types.
-func (e Expr) IsTotal() bool {
+// and have the right types. others are functions that the caller knows not to fail.
+func (e Expr) IsTotal(others ...string) bool {
 	for part := range e.All() {
-		if function, _, _, isCall := part.AsCall(); isCall && !slices.Contains(total, function) {
+		if function, _, _, isCall := part.AsCall(); isCall && !slices.Contains(total, function) && !slices.Contains(others, function) {
 			return false
 		}
 	}

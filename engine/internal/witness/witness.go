@@ -1,7 +1,14 @@
-package migrate
+// Package witness makes up objects that reach the branches of a policy in CEL: their fields have
+// values with which the expressions of the policy compare them. Two forms of a policy that differ on
+// such an object are not equivalent, and what a policy does wrong on all of them it does wrong always.
+//
+// The files in order: witness.go (facts in expressions, and objects for them), decisive.go (whether
+// such objects decide what a policy does).
+package witness
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,13 +17,10 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 )
-
-// A counterexample is an object that may show that two forms of a policy differ. It is made up to
-// reach a branch of a policy: its fields have values that the expressions of the policy compare
-// them with.
 
 // fact is a value of a field that matters to an expression.
 type fact struct {
@@ -56,26 +60,13 @@ func (f *factFinder) noteList(path []string) {
 }
 
 func (f *factFinder) find(x expr.Expr) {
+	f.findPatch(x)
 	if path, ok := f.pathOf(x); ok {
 		f.note(path, present, absent)
 		return
 	}
 	if over, _, name, args, ok := x.AsMacro(); ok {
-		inner := factFinder{paths: maps.Clone(f.paths)}
-		delete(inner.paths, name)
-		for _, from := range over.Lists() {
-			if path, isPath := f.pathOf(from); isPath {
-				inner.paths[name] = append(slices.Clip(path), "0")
-				f.noteList(path)
-			}
-		}
-		if _, isPath := f.pathOf(over); !isPath {
-			f.find(over)
-		}
-		for _, arg := range args {
-			inner.find(arg)
-		}
-		f.found = append(f.found, inner.found...)
+		f.findMacro(over, name, args)
 		return
 	}
 	if a, operator, b, ok := x.AsComparison(); ok {
@@ -96,6 +87,61 @@ func (f *factFinder) find(x expr.Expr) {
 	}
 }
 
+func (f *factFinder) findMacro(over expr.Expr, name string, args []expr.Expr) {
+	inner := factFinder{paths: maps.Clone(f.paths)}
+	delete(inner.paths, name)
+	for _, from := range over.Lists() {
+		if path, isPath := f.pathOf(from); isPath {
+			inner.paths[name] = append(slices.Clip(path), "0")
+			f.noteList(path)
+		}
+	}
+	if _, isPath := f.pathOf(over); !isPath {
+		f.find(over)
+	}
+	for _, arg := range args {
+		inner.find(arg)
+	}
+	f.found = append(f.found, inner.found...)
+}
+
+// findPatch notes that the place of a JSONPatch exists, or has the value for which it tests.
+func (f *factFinder) findPatch(x expr.Expr) {
+	name, fields := x.AsStruct()
+	if name != "JSONPatch" {
+		return
+	}
+	for _, member := range []string{"path", "from"} {
+		pointer, _ := pointerOf(fields[member])
+		if keys := jsonpatch.Keys(pointer); len(keys) > 1 {
+			if last := len(keys) - 1; keys[last] == "-" {
+				keys[last] = "0"
+			}
+			f.note(keys[:len(keys)-1], present)
+			f.note(keys, present)
+			if value, isConstant := fields["value"].Constant(); isConstant && value != nil {
+				f.note(keys, value)
+			}
+		}
+	}
+}
+
+// pointerOf returns a JSON Pointer, in which "x" is the last key if that is computed. ok is false if more
+// of it is computed.
+func pointerOf(x expr.Expr) (pointer string, ok bool) {
+	if constant, isConstant := x.Constant(); isConstant {
+		pointer, ok = constant.(string)
+		return pointer, ok
+	}
+	if function, _, args, isCall := x.AsCall(); isCall && function == "_+_" {
+		constant, _ := args[0].Constant()
+		begin, _ := constant.(string)
+		key, _, _, _ := args[1].AsCall()
+		return begin + "x", strings.HasSuffix(begin, "/") && key == "escapeKey"
+	}
+	return "", x.IsZero()
+}
+
 // compared notes values of a field that a comparison with a constant tells apart.
 func (f *factFinder) compared(field expr.Expr, operator string, constant expr.Expr) {
 	value, isConstant := constant.Constant()
@@ -107,9 +153,11 @@ func (f *factFinder) compared(field expr.Expr, operator string, constant expr.Ex
 	}
 	path, isPath := f.pathOf(field)
 	switch number, isNumber := value.(int64); {
-	case operator == "in" && isConstant: // the constant is a key
+	case operator == "in" && isConstant: // the constant is a key or an item
 		if owner, ok := f.pathOf(field); ok {
 			f.note(owner, present)
+			f.note(append(slices.Clip(owner), fmt.Sprint(value)), present)
+			f.note(append(slices.Clip(owner), "0"), value)
 		}
 	case !isPath || !isConstant || value == nil:
 	case isNumber:
@@ -147,7 +195,7 @@ func (f *factFinder) pathOf(x expr.Expr) ([]string, bool) {
 	}
 	variable, steps, ok := x.AsChain()
 	path, known := f.paths[variable]
-	if variable == requestRoot && len(steps) > 0 {
+	if variable == "request" && len(steps) > 0 {
 		switch steps[0].Key {
 		case "object":
 			steps, known = steps[1:], true
@@ -172,24 +220,26 @@ func (f *factFinder) pathOf(x expr.Expr) ([]string, bool) {
 	return path, true
 }
 
-// Counterexamples returns objects that a policy in CEL may match: the simplest object, an object
-// for each fact in the policy's expressions, and an object for all facts together.
-func Counterexamples(root policy.Node, schemas *schema.Registry) []map[string]any {
-	spec := root.At("spec")
-	var facts []fact
-	for _, text := range expressionsOf(spec) {
-		if x, err := expr.Parse(text); err == nil {
-			facts = append(facts, factsOf(x)...)
+// Objects returns objects that a policy in CEL may match: for each kind the simplest object, an object
+// for all facts in the policy's expressions together, and objects for each of them.
+func Objects(root policy.Node, schemas *schema.Registry) iter.Seq[map[string]any] {
+	return func(yield func(map[string]any) bool) {
+		spec := root.At("spec")
+		var facts []fact
+		for _, text := range expressionsOf(spec) {
+			if x, err := expr.Parse(text); err == nil {
+				facts = append(facts, factsOf(x)...)
+			}
+		}
+		const most = 40
+		facts = unequal(facts)
+		facts = facts[:min(len(facts), most)]
+		for _, kind := range kindsOf(spec.At("matchConstraints"), schemas) {
+			if !combined(facts, kind, spec.At("matchConstraints", "objectSelector"), yield) {
+				return
+			}
 		}
 	}
-	const most = 40
-	facts = unequal(facts)
-	facts = facts[:min(len(facts), most)]
-	var all []map[string]any
-	for _, kind := range kindsOf(spec.At("matchConstraints"), schemas) {
-		all = append(all, combined(facts, kind, spec.At("matchConstraints", "objectSelector"))...)
-	}
-	return slices.CompactFunc(all, func(a, b map[string]any) bool { return change.Equal(a, b) })
 }
 
 // unequal returns the facts without repetitions.
@@ -203,15 +253,26 @@ func unequal(facts []fact) []fact {
 	return kept
 }
 
-// combined returns objects of a kind: with no fact, each fact, all facts, and all but one.
-func combined(facts []fact, kind *schema.Kind, selector policy.Node) []map[string]any {
+// combined yields different objects of a kind: with no fact, all facts, all that do not remove a field,
+// each fact alone and with the others.
+func combined(facts []fact, kind *schema.Kind, selector policy.Node, yield func(map[string]any) bool) bool {
 	base := simplest(kind)
 	addLabels(base, selector)
-	complete := base
+	complete, present := base, base
 	for _, f := range facts {
-		complete = f.of(complete, kind.Type())
+		if complete = f.of(complete, kind.Type()); f.value != absent {
+			present = f.of(present, kind.Type())
+		}
 	}
-	all := []map[string]any{base, complete}
+	var last map[string]any
+	made := func(object map[string]any) bool {
+		same := last != nil && change.Equal(last, object)
+		last = object
+		return same || yield(object)
+	}
+	if !made(base) || !made(present) || !made(complete) {
+		return false
+	}
 	for i, f := range facts {
 		others := base
 		for j, other := range facts {
@@ -219,15 +280,17 @@ func combined(facts []fact, kind *schema.Kind, selector policy.Node) []map[strin
 				others = other.of(others, kind.Type())
 			}
 		}
-		all = append(all, f.of(base, kind.Type()), others, f.of(others, kind.Type()))
+		if !made(f.of(base, kind.Type())) || !made(f.of(present, kind.Type())) || !made(others) || !made(f.of(others, kind.Type())) {
+			return false
+		}
 	}
-	return all
+	return true
 }
 
 // expressionsOf returns all expressions in a value.
 func expressionsOf(n policy.Node) []string {
 	var texts []string
-	for _, key := range sortedKeys(n.Object()) {
+	for _, key := range slices.Sorted(maps.Keys(n.Object())) {
 		if key == "expression" {
 			texts = append(texts, n.At(key).Text())
 		}
@@ -356,19 +419,20 @@ func withItem(value any, index int, path []string, leaf any, t *schema.Type) any
 
 // anyOf returns some value of a type.
 func anyOf(t *schema.Type) any {
-	switch kindOfType(t) {
-	case text:
-		if t.Scalar == schema.Quantity {
-			return "1"
-		}
+	switch {
+	case t == nil:
 		return "example"
-	case number:
-		return int64(1)
-	case boolean:
-		return true
-	case list:
+	case t.IsList:
 		return []any{anyOf(t.ItemType())} // an empty list is null to policies, or not valid
-	case object:
+	}
+	switch t.Scalar {
+	case schema.Quantity:
+		return "1"
+	case schema.Integer, schema.Number:
+		return int64(1)
+	case schema.Boolean:
+		return true
+	case schema.NotScalar:
 		made := map[string]any{}
 		for _, f := range t.Fields {
 			if isRequired(t, f.Name) {

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/parallel"
+	"github.com/preadmit/preadmit/engine/internal/snapshot"
+	"github.com/preadmit/preadmit/engine/internal/witness"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// generated runs each policy in CEL, alone, on objects that are generated to reach its branches. It
+// reports rules that fail on all of them, unless manifests of the run have shown it, or mistakes in the
+// same policy explain it.
+func generated(shown *tally) Observer {
+	return Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic { return r.generated(shown) }}
+}
+
+func (r *run) generated(shown *tally) []source.Diagnostic {
+	type named struct {
+		language int
+		name     string
+	}
+	bindings := map[named][]*manifest.Document{}
+	var policies []*manifest.Document
+	for _, d := range slices.Concat(r.set.policies, r.input.policies, r.set.configuration(r.input.manifests)) {
+		root := policy.Node{Value: d.Object()}
+		if name := root.At("spec", "policyName").Text(); name != "" {
+			key := named{r.set.owner(d), name}
+			bindings[key] = append(bindings[key], d)
+		} else if len(root.At("spec", "mutations").Items()) > 0 && witness.IsDecisive(root) {
+			policies = append(policies, d)
+		}
+	}
+	var lock sync.Mutex
+	found := map[*manifest.Document][]source.Diagnostic{}
+	parallel.Each(policies, func(d *manifest.Document) {
+		diagnostics := r.tryGenerated(d, append([]*manifest.Document{d}, bindings[named{r.set.owner(d), d.Name()}]...), shown)
+		lock.Lock()
+		found[d] = diagnostics
+		lock.Unlock()
+	})
+	var all []source.Diagnostic
+	for _, d := range policies {
+		all = append(all, found[d]...)
+	}
+	return all
+}
+
+// mostGenerated is how many generated objects show that nothing is certain about a policy. One on which
+// each of its mutations works shows it, too.
+const mostGenerated = 200
+
+// tryGenerated tries one policy, given with its bindings.
+func (r *run) tryGenerated(d *manifest.Document, documents []*manifest.Document, shown *tally) (found []source.Diagnostic) {
+	programs, problems := r.set.languages[r.set.owner(d)].Compile(documents)
+	if source.HasErrors(problems) {
+		return nil
+	}
+	s := server{programs: programs, defaulting: r.server.defaulting, files: r.server.files, tries: newTries}
+	t := newTally()
+	root, count := policy.Node{Value: d.Object()}, 0
+	for object := range witness.Objects(root, r.schemas) {
+		trace := r.admitGenerated(s, d, object)
+		if trace == nil {
+			continue
+		}
+		t.add(trace, slices.Concat(trace.ignored, trace.failures))
+		if count++; t.applied() >= len(root.At("spec", "mutations").Items()) || count == mostGenerated {
+			return nil
+		}
+	}
+	for _, id := range t.order {
+		if f := t.failures[id]; f.always() && !shown.fails(id) && !r.explained(programs) {
+			found = append(found, source.Warningf(f.first.At, "always-fails", "%s fails on all objects that were generated to reach its branches: %v", id, f.first.Err).
+				With("correct it: "+effectOf(f.first)))
+		}
+	}
+	return found
+}
+
+// effectOf says what a failure does in a cluster.
+func effectOf(f policy.Failure) string {
+	if f.Ignored {
+		return "in a cluster it has no effect, and no message says so"
+	}
+	return "a cluster denies every object that it matches"
+}
+
+// admitGenerated admits an object to a server without a cluster. It returns nil if no server admits
+// such an object.
+func (r *run) admitGenerated(s server, d *manifest.Document, object map[string]any) *trace {
+	settings := &r.set.settings
+	p := r.set.placeAs(gvk.Parse(textAt(object, "apiVersion"), textAt(object, "kind")), d.Namespace(), textAt(object, "metadata", "name"), r.schemas)
+	view, err := s.defaulting.view(nil, p, object)
+	if err != nil {
+		return nil
+	}
+	request := &policy.Request{
+		Context: r.ctx, Kind: p.kind, Name: p.name, Namespace: p.namespace, Operation: settings.options.Operation, User: settings.options.User,
+		Object: view, Schemas: r.schemas, Snapshot: (&snapshot.Snapshot{}).Reader(nil), Warn: func(source.Diagnostic) {},
+	}
+	return s.admit(p, request, object, nil)
+}
+
+// explained reports whether the schemas show a mistake in programs that may be the reason why they
+// fail.
+func (r *run) explained(programs []policy.Program) bool {
+	codes := []string{celenv.FieldUndefined, celenv.TypeMismatch, celenv.AtomicList}
+	return slices.ContainsFunc(programs, func(p policy.Program) bool {
+		return slices.ContainsFunc(p.Check(r.schemas), func(d source.Diagnostic) bool { return slices.Contains(codes, d.Code) })
+	})
+}
