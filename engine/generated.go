@@ -62,13 +62,13 @@ func (r *run) tryGenerated(d *manifest.Document, documents []*manifest.Document,
 	if source.HasErrors(problems) {
 		return nil
 	}
-	s := server{programs: programs, defaulting: r.server.defaulting, files: r.server.files, tries: newTries}
+	s := server{programs: programs, defaulting: r.server.defaulting, files: r.server.files, tries: newTries, keepsReason: r.server.keepsReason}
 	t := newTally()
 	root, count := policy.Node{Value: d.Object()}, 0
 	for object := range witness.Objects(root, r.schemas) {
 		trace := r.admitGenerated(s, d, object)
 		if trace == nil {
-			continue
+			return nil // a valid object might show something else
 		}
 		t.add(trace, slices.Concat(trace.ignored, trace.failures))
 		if count++; t.applied() >= len(root.At("spec", "mutations").Items()) || count == mostGenerated {

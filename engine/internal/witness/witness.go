@@ -425,6 +425,12 @@ func anyOf(t *schema.Type) any {
 	case t.IsList:
 		return []any{anyOf(t.ItemType())} // an empty list is null to policies, or not valid
 	}
+	switch t.Format {
+	case "byte":
+		return "ZXhhbXBsZQ=="
+	case "date-time":
+		return "2026-01-01T00:00:00Z"
+	}
 	switch t.Scalar {
 	case schema.Quantity:
 		return "1"
