@@ -31,16 +31,16 @@ func (r *run) generated(shown *tally) []source.Diagnostic {
 	for _, d := range slices.Concat(r.set.policies, r.input.policies, r.set.configuration(r.input.manifests)) {
 		root := policy.Node{Value: d.Object()}
 		if name := root.At("spec", "policyName").Text(); name != "" {
-			key := named{r.set.owner(d), name}
+			key := named{r.set.language(d.Kind()), name}
 			bindings[key] = append(bindings[key], d)
-		} else if len(root.At("spec", "mutations").Items()) > 0 && witness.IsDecisive(root) {
+		} else if r.set.language(d.Kind()) >= 0 && len(root.At("spec", "mutations").Items()) > 0 && witness.IsDecisive(root) {
 			policies = append(policies, d)
 		}
 	}
 	var lock sync.Mutex
 	found := map[*manifest.Document][]source.Diagnostic{}
 	parallel.Each(policies, func(d *manifest.Document) {
-		diagnostics := r.tryGenerated(d, append([]*manifest.Document{d}, bindings[named{r.set.owner(d), d.Name()}]...), shown)
+		diagnostics := r.tryGenerated(d, append([]*manifest.Document{d}, bindings[named{r.set.language(d.Kind()), d.Name()}]...), shown)
 		lock.Lock()
 		found[d] = diagnostics
 		lock.Unlock()
@@ -58,7 +58,7 @@ const mostGenerated = 200
 
 // tryGenerated tries one policy, given with its bindings.
 func (r *run) tryGenerated(d *manifest.Document, documents []*manifest.Document, shown *tally) (found []source.Diagnostic) {
-	programs, problems := r.set.languages[r.set.owner(d)].Compile(documents)
+	programs, problems := r.set.languages[r.set.language(d.Kind())].Compile(documents)
 	if source.HasErrors(problems) {
 		return nil
 	}
