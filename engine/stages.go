@@ -118,7 +118,7 @@ func (a *admitted) warn(d source.Diagnostic) {
 
 // warnIgnored warns about a failure that failurePolicy Ignore has ignored.
 func (a *admitted) warnIgnored(f policy.Failure) {
-	a.warn(source.Warningf(f.At, "failure-ignored", "%s failed, and was ignored as its failurePolicy says: %v", f.ID, f.Err))
+	a.tell(source.Warningf(source.Position{}, "failure-ignored", "%s failed, and was ignored as its failurePolicy says: %v", f.ID, f.Err).Naming(f.At, f.ID.String()))
 }
 
 // written is an admitted manifest with the changes of the policies.

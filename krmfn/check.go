@@ -69,12 +69,25 @@ func (p *Process) tellFindings(c *config, findings []source.Diagnostic, policies
 			fmt.Fprintln(&b, d)
 		}
 		if status == exitDone {
-			fmt.Fprintf(&b, "%s checked, nothing found%s\n", plural(policies, "policy", "policies"), report.AsKyverno(kyverno))
+			found := "nothing found"
+			if len(findings) > 0 {
+				found = plural(noted(findings), "note", "notes") + ", no mistakes found"
+			}
+			fmt.Fprintf(&b, "%s checked, %s%s\n", plural(policies, "policy", "policies"), found, report.AsKyverno(kyverno))
 		}
 		return p.emitText(b.Bytes(), status)
 	}
 	writeFindings(&b, c.options.Output, findings, kyverno)
 	return p.emit(b.Bytes(), status)
+}
+
+// noted returns the number of notes, each as often as it was found.
+func noted(notes []source.Diagnostic) int {
+	n := 0
+	for _, d := range notes {
+		n += max(1, d.Count)
+	}
+	return n
 }
 
 // checkedNotes are the codes of findings that are notes and do not change the exit status.

@@ -21,6 +21,7 @@ var gateChanges = map[string]struct {
 	"head":             {file: "README.md", to: "text\n"},
 	"moved lines":      {file: "kubernetes-manifests/redis.yaml", from: "apiVersion: apps/v1\n", to: "# The cache.\n\napiVersion: apps/v1\n"},
 	"changed image":    {file: "kubernetes-manifests/cartservice.yaml", from: "v1.4.0", to: "v1.5.0", red: true},
+	"changed denied":   {file: "kubernetes-manifests/redis.yaml", from: "redis:7.2", to: "redis:8.0", red: true},
 	"changed policy":   {file: "policies/mirror.yaml", from: `params.data.host + "/"`, to: `params.data.host + "/mirror/"`, red: true},
 	"denied manifest":  {file: "kubernetes-manifests/email.yaml", to: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: email}\nspec:\n  selector: {matchLabels: {app: email}}\n  template:\n    metadata: {labels: {app: email}}\n    spec: {containers: [{name: server, image: shop/email:v1}]}\n", red: true},
 	"deleted param":    {file: "cluster/registry.yaml", red: true},

@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -100,6 +101,19 @@ func (r *Report) failed() map[int]bool {
 		}
 	}
 	return failed
+}
+
+// denied returns which of the failed manifests policies deny, and have no other error.
+func (r *Report) denied(failed map[int]bool) map[int]bool {
+	denied := maps.Clone(failed)
+	for _, d := range r.Diagnostics {
+		if d.Severity == source.Error && d.Code != source.CodeDenied {
+			for _, i := range r.about(d) {
+				delete(denied, i)
+			}
+		}
+	}
+	return denied
 }
 
 // FindingsJSON writes findings as JSON. kyvernoVersion is that of the outcome.

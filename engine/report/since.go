@@ -33,8 +33,9 @@ const (
 
 // Since returns a report of how the objects change that a cluster holds, if the state head of a
 // repository replaces the state base. Each state has its own policies. Objects are the same if
-// they have the same ID, preferably in the same file. Objects that are not admitted in the state
-// head are left out: the diagnostics of its outcome name them. secrets hides values; nil hides none.
+// they have the same ID, preferably in the same file. Objects that policies deny in both states are
+// compared as they are written. Other objects that are not admitted in the state head are left out: the
+// diagnostics of its outcome name them. secrets hides values; nil hides none.
 func Since(base, head State, secrets *redact.Redactor) *Report {
 	s := &since{
 		report: &Report{since: true}, converter: converter{secrets}, base: newAdmitted(base, secrets), head: newAdmitted(head, secrets),
@@ -69,6 +70,8 @@ type admitted struct {
 	// outputs are the documents of the output, by the index of the manifest. They are nil for a
 	// manifest that was not admitted.
 	outputs []*manifest.Document
+	// denied are the indexes of the manifests that policies deny. Their outputs are as they are written.
+	denied map[int]bool
 	// held are the objects that a cluster holds, by the index of the manifest, as far as they are
 	// needed.
 	held map[int]map[string]any
@@ -79,13 +82,14 @@ func newAdmitted(state State, secrets *redact.Redactor) *admitted {
 	a.report.Diagnostics = state.Outcome.Diagnostics
 	a.outputs = make([]*manifest.Document, len(a.report.Manifests))
 	failed := a.report.failed()
+	a.denied = a.report.denied(failed)
 	for _, s := range state.Streams {
 		written, _ := manifest.Reread(s.Name(), s.Bytes())
 		if len(written.Documents()) != len(s.Documents()) {
 			continue
 		}
 		for n, d := range s.Documents() {
-			if i, ok := a.index[d]; ok && !failed[i] && state.Outcome.Manifests[i].ID != "" && d.Kind().Kind != "" { // without a kind, no cluster holds it
+			if i, ok := a.index[d]; ok && (!failed[i] || a.denied[i]) && state.Outcome.Manifests[i].ID != "" && d.Kind().Kind != "" { // without a kind, no cluster holds it
 				a.outputs[i] = written.Documents()[n]
 			}
 		}
@@ -123,12 +127,17 @@ func (s *since) pairs() []pair {
 	}
 	var pairs []pair
 	for i, d := range s.head.outputs {
-		if d != nil {
-			pairs = append(pairs, pair{partners[i], i})
+		switch base := partners[i]; {
+		case d == nil:
+		case s.head.denied[i] && (base < 0 || !s.base.denied[base]): // an error says so
+		case base >= 0 && s.base.denied[base] && !s.head.denied[i]:
+			pairs = append(pairs, pair{-1, i})
+		default:
+			pairs = append(pairs, pair{base, i})
 		}
 	}
 	for i, d := range s.base.outputs {
-		if d != nil && !taken[i] {
+		if d != nil && !taken[i] && !s.base.denied[i] {
 			pairs = append(pairs, pair{i, -1})
 		}
 	}
@@ -231,6 +240,9 @@ func (s *since) edits(p pair) []Edit {
 	written := change.NewPathIndex(change.Diff(was.Object(), is.Object(), nil))
 	for i := range edits {
 		edits[i].Reasons = s.reasons(edits[i], written)
+		if s.head.denied[p.head] {
+			edits[i].Reasons = []string{byManifest + ", which policies deny in both states"}
+		}
 	}
 	return edits
 }

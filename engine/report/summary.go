@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // count is a number of manifests with the name of what they have in common.
@@ -64,7 +66,12 @@ func AsKyverno(version string) string {
 
 // headline says how many manifests change.
 func (r *Report) headline() string {
-	if !r.since {
+	switch failed := r.Total == 0 && source.HasErrors(r.Diagnostics); {
+	case failed && r.since:
+		return "no object could be compared: see the errors"
+	case failed:
+		return "no manifest could be evaluated: see the errors"
+	case !r.since:
 		where := ""
 		if r.Field != "" {
 			where = " in " + r.Field

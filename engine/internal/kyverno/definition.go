@@ -108,7 +108,7 @@ func (r *reader) definition(namespace string) *definition {
 		return d
 	}
 	if len(written) == 0 {
-		r.Note(spec.At("rules"), source.Info, "policy-not-mutating", "policy "+d.key()+" has no mutate rule, so it changes nothing", "")
+		r.Note(spec.At("rules"), source.Info, "policy-not-mutating", "the policy has no mutate rule, so it changes nothing", "")
 		return d
 	}
 	d.rules, d.expressions = autogen(d, spec, written), r.compiled
