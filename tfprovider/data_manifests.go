@@ -24,7 +24,12 @@ import (
 var _ datasource.DataSourceWithValidateConfig = (*manifestsDataSource)(nil)
 
 // manifestsDataSource is the data source preadmit_manifests.
-type manifestsDataSource struct{ sets *cache }
+type manifestsDataSource struct {
+	sets *cache
+	// defaults are those of the provider; none before it is configured, when only the attributes
+	// are validated.
+	defaults defaults
+}
 
 func (s *manifestsDataSource) Metadata(_ context.Context, request datasource.MetadataRequest, response *datasource.MetadataResponse) {
 	response.TypeName = request.ProviderTypeName + "_manifests"
@@ -83,7 +88,9 @@ func (s *manifestsDataSource) read(raw tftypes.Value, diagnostics *diag.Diagnost
 		return r.config
 	}
 	object, _ := value.(map[string]any)
+	problems := s.defaults.complete(object)
 	r.read(object)
+	r.problems = append(problems, r.problems...)
 	if object["manifests"] == nil && object["manifest_files"] == nil && object["sensitive_manifests"] == nil {
 		r.problems = append(r.problems, errorf(path.Empty(), "empty-stream", "expected manifests, manifest_files or sensitive_manifests"))
 	}
@@ -107,7 +114,8 @@ func (s *manifestsDataSource) ValidateConfig(_ context.Context, request datasour
 		a.add(s.sets.compile(c).diagnostics...)
 	}
 	for _, problem := range a.problems {
-		if problem.severity == source.Error {
+		isVersion := problem.code == "policy-version-unknown" && c.options.Engine.KubernetesVersion == "" // the provider may set it
+		if problem.severity == source.Error && !isVersion {
 			problem.report(&response.Diagnostics)
 		}
 	}

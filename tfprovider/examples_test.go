@@ -69,6 +69,8 @@ func TestDocumentedExamples(t *testing.T) {
 		"functions/admit":                 `"example.com/team" = "payments"`,
 		"functions/mutate":                `"example.com/team" = "payments"`,
 		"functions/mutate_all":            `"example.com/team" = "payments"`,
+		"functions/unknowns":              "+ unknowns = []",
+		"functions/report":                "+ changed = [",
 		"functions/pods":                  "\"nginx:1.27\",\n",
 		"functions/split":                 "\"_/Service/shop/web\",\n",
 		"functions/explain":               "changed = false",

@@ -36,47 +36,60 @@ func (f *mutateAllFunction) Definition(_ context.Context, _ function.DefinitionR
 }
 
 func (f *mutateAllFunction) Run(ctx context.Context, request function.RunRequest, response *function.RunResponse) {
+	found := f.find(ctx, request)
+	switch response.Error = found.failure; {
+	case response.Error != nil:
+	case found.results == nil:
+		response.Error = response.Result.Set(ctx, types.MapUnknown(types.StringType))
+	default:
+		response.Error = response.Result.Set(ctx, found.results)
+	}
+}
+
+// allResults are the results for a map of manifests.
+type allResults struct {
+	// results is nil if the keys are not known.
+	results map[string]types.String
+	// changed and warnings are nil if a manifest, policies or options are not known.
+	changed, warnings textList
+	failure           *function.FuncError
+}
+
+// find runs the policies on the manifests of a call.
+func (f *mutateAllFunction) find(ctx context.Context, request function.RunRequest) (found allResults) {
 	var manifests types.Map
 	var policies types.Dynamic
 	var given []types.Dynamic
-	if response.Error = request.Arguments.Get(ctx, &manifests, &policies, &given); response.Error != nil {
-		return
-	}
-	if manifests.IsUnknown() {
-		response.Error = response.Result.Set(ctx, types.MapUnknown(types.StringType))
-		return
+	if found.failure = request.Arguments.Get(ctx, &manifests, &policies, &given); found.failure != nil || manifests.IsUnknown() {
+		return found
 	}
 	var c config
 	known, failure := c.take(ctx, policies, given)
-	if response.Error = failure; failure != nil {
-		return
+	if failure != nil {
+		return allResults{failure: failure}
 	}
 	keys, unknown, failure := c.takeManifests(manifests)
-	if response.Error = failure; failure != nil {
-		return
+	if failure != nil {
+		return allResults{failure: failure}
 	}
 	if !known {
 		unknown = append(unknown, keys...)
 	}
-	results := map[string]types.String{}
+	found.results = map[string]types.String{}
 	for _, key := range unknown {
-		results[key] = types.StringUnknown()
+		found.results[key] = types.StringUnknown()
 	}
-	if !known {
-		response.Error = response.Result.Set(ctx, results)
-		return
+	if known {
+		found.failure = f.admit(ctx, &c, keys, &found)
 	}
-	response.Error = f.admit(ctx, &c, keys, results)
-	if response.Error == nil {
-		response.Error = response.Result.Set(ctx, results)
-	}
+	return found
 }
 
 // admit adds the results of the known manifests, whose keys are given, to those of the others.
-func (f *mutateAllFunction) admit(ctx context.Context, c *config, keys []string, results map[string]types.String) *function.FuncError {
+func (f *mutateAllFunction) admit(ctx context.Context, c *config, keys []string, found *allResults) *function.FuncError {
 	a := admit(ctx, f.sets, c)
 	a.requireOne()
-	isPart := len(results) > 0
+	isPart := len(found.results) > 0
 	if !isPart { // the unknown manifest may be a policy
 		a.requirePolicies()
 	}
@@ -84,11 +97,17 @@ func (f *mutateAllFunction) admit(ctx context.Context, c *config, keys []string,
 	if failure != nil && !(isPart && a.mayRecover()) {
 		return failure
 	}
+	if !isPart {
+		found.changed, found.warnings = textList{}, append(textList{}, a.warnings()...)
+	}
 	for i, key := range keys {
 		if isPart && (failure != nil || a.documents[i].dependsOnOthers()) {
-			results[key] = types.StringUnknown()
-		} else {
-			results[key] = types.StringValue(a.documents[i].json)
+			found.results[key] = types.StringUnknown()
+			continue
+		}
+		found.results[key] = types.StringValue(a.documents[i].json)
+		if !isPart && a.documents[i].Changed() {
+			found.changed = append(found.changed, key)
 		}
 	}
 	return nil

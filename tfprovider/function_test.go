@@ -342,3 +342,49 @@ func TestFor(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestReport shows the results, changes and warnings of a map of manifests.
+func TestReport(t *testing.T) {
+	s := newServer(t)
+	plain := `{"apiVersion":"v1","kind":"Service","metadata":{"name":"b","namespace":"other"},"spec":{"ports":[{"port":80}]}}`
+	selecting := strings.Replace(labelPolicy, "    resourceRules:", "    namespaceSelector: {matchLabels: {team: web}}\n    resourceRules:", 1)
+	manifests := map[string]any{"a": configMap("a"), "b": plain}
+	got, err := s.call(t, "report", manifests, []string{labelPolicy, strings.ReplaceAll(selecting, "label.example.com", "team.example.com")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := got.(map[string]any)
+	all, err := s.call(t, "mutate_all", manifests, []string{labelPolicy, strings.ReplaceAll(selecting, "label.example.com", "team.example.com")})
+	if err != nil || !reflect.DeepEqual(report["results"], all) {
+		t.Errorf("%v %v, want %v", err, report["results"], all)
+	}
+	if changed := fmt.Sprint(report["changed"]); changed != "[a]" {
+		t.Errorf("changed %s", changed)
+	}
+	if warnings := fmt.Sprint(report["warnings"]); !strings.Contains(warnings, "there is no Namespace") {
+		t.Errorf("warnings %s", warnings)
+	}
+	got, err = s.call(t, "report", map[string]any{"a": configMap("a"), "b": unknown{someText}}, []string{labelPolicy})
+	if report, ok := got.(map[string]any); err != nil || !ok || !isUnknown(report["changed"]) || !isUnknown(report["warnings"]) || isUnknown(report["results"].(map[string]any)["a"]) {
+		t.Errorf("%v %v", got, err)
+	}
+}
+
+// TestUnknowns shows which policy uses which unknown value.
+func TestUnknowns(t *testing.T) {
+	s := newServer(t)
+	for name, test := range map[string]struct {
+		expression, want string
+	}{
+		"copied": {"object.data.x", "[]"},
+		"used":   {`object.data.x.split("-")[0]`, "[map[policy:label.example.com value:data.x]]"},
+	} {
+		object := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]any{"x": unknown{someText}}}
+		if got, err := s.call(t, "unknowns", object, []string{copying(test.expression)}); err != nil || fmt.Sprint(got) != test.want {
+			t.Errorf("%s: %v %v", name, got, err)
+		}
+	}
+	if got, err := s.call(t, "unknowns", unknown{anything}, []string{labelPolicy}); err != nil || fmt.Sprint(got) == "[]" {
+		t.Errorf("%v %v", got, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,7 +155,7 @@ func (s *server) call(t *testing.T, name string, arguments ...any) (any, error) 
 		"mutate": tftypes.String, "explain": nil, "admit": tftypes.DynamicPseudoType,
 		"mutate_all": tftypes.Map{ElementType: tftypes.String}, "pods": tftypes.Map{ElementType: tftypes.String}, "split": tftypes.Map{ElementType: tftypes.String},
 	}[name]
-	if name == "explain" {
+	if slices.Contains([]string{"explain", "report", "unknowns"}, name) {
 		response, err := s.GetFunctions(t.Context(), &tfprotov6.GetFunctionsRequest{})
 		if err != nil {
 			t.Fatal(err)
@@ -164,7 +165,7 @@ func (s *server) call(t *testing.T, name string, arguments ...any) (any, error) 
 	var encoded []*tfprotov6.DynamicValue
 	for i, argument := range arguments {
 		switch {
-		case i > 0 || name == "admit":
+		case i > 0 || name == "admit" || name == "unknowns":
 			encoded = append(encoded, encode(t, tftypes.DynamicPseudoType, dynamic(argument)))
 		default:
 			kind := tftypes.Type(tftypes.String)

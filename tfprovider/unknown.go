@@ -422,6 +422,10 @@ func (p *partly) replacements(like *guess, result any) []guess {
 func (p *partly) keep(result any) bool {
 	for i, at := range p.at {
 		value, found := at.Get(result)
+		if !found && p.paths[i][0] == "stringData" { // normalize moves it
+			value, found = append(change.Keys("data"), at[1:]...).Get(result)
+			found = found && isUnknown(value)
+		}
 		text, isText := value.(string)
 		_, isNumber := value.(json.Number)
 		switch {

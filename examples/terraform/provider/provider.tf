@@ -8,5 +8,8 @@ terraform {
   }
 }
 
-# There is nothing to configure.
-provider "preadmit" {}
+# All arguments are optional. They are defaults for the data source. Functions do not see them.
+provider "preadmit" {
+  kubernetes_version = "1.36"
+  namespace          = "shop"
+}
