@@ -35,7 +35,7 @@ var ladder = [][]string{
 	{"engine/internal/migrate"},
 	{"engine"},
 	{"engine/report", "internal/input", "internal/cluster"},
-	{"internal/triage"},
+	{"internal/triage", "internal/hookcall"},
 	{"internal/settings"},
 	{"krmfn", "tfprovider", "engine/enginetest"},
 	{"krmfn/preadmit", "internal/growth", "tfprovider/terraform-provider-preadmit", "examples/library"},
@@ -156,6 +156,9 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
+// caller is the only package that opens connections: to the URLs that the user names.
+const caller = "internal/hookcall"
+
 // network are the packages that open connections.
 var network = []string{"net", "net/http", "net/http/httptrace", "net/rpc", "net/smtp", "net/textproto", "crypto/tls", "golang.org/x/net"}
 
@@ -163,7 +166,7 @@ var network = []string{"net", "net/http", "net/http/httptrace", "net/rpc", "net/
 func TestNoNetwork(t *testing.T) {
 	for _, p := range goPackages(t) {
 		for _, imported := range p.Imports {
-			if slices.Contains(network, imported) {
+			if slices.Contains(network, imported) && p.ImportPath != caller {
 				t.Errorf("%s imports %s", p.ImportPath, imported)
 			}
 		}

@@ -53,7 +53,7 @@ func (r *WebhookRecorder) Answer(ctx context.Context, c policy.Call) (policy.Ans
 	return r.recorder.Answer(ctx, c)
 }
 
-// Document returns a document in JSON with the answers that were recorded so far, for
+// Document returns a document in YAML with the answers that were recorded so far, for
 // Options.WebhookAnswers. Without open, requests about Secrets are masked, and answers that contain
 // the values of their Secrets are omitted and counted.
 func (r *WebhookRecorder) Document(open bool) (document []byte, omitted int) {

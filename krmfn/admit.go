@@ -110,6 +110,10 @@ func (a *admission) secrets(c *config) *redact.Redactor {
 // policy used as functionConfig, or nil.
 func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*manifest.Stream, lone *manifest.Document) *admission {
 	a := &admission{}
+	if problems := p.callWebhooks(c); len(problems) > 0 {
+		a.add(problems...)
+		return a
+	}
 	parts := p.parts(c, f, manifests)
 	var outcomes []*engine.Outcome
 	for _, part := range parts {
@@ -129,6 +133,7 @@ func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*m
 		a.outcome = engine.Merge(outcomes)
 		p.tellStats(c, a)
 	}
+	p.tellWebhooks(ctx, c, a)
 	return a
 }
 

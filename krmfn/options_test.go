@@ -83,8 +83,10 @@ func TestFaces(t *testing.T) {
 					value = "[" + value + "]"
 				}
 				args := []string{"--" + o.Flag + "=" + text}
-				if o.Needs != "" {
-					args = append(args, "--"+o.Needs+"="+sample(settings.Find(o.Needs, func(o *settings.Option) string { return o.Flag })))
+				for needed := o.Needs; needed != ""; {
+					other := settings.Find(needed, func(o *settings.Option) string { return o.Flag })
+					args = append(args, "--"+needed+"="+sample(other))
+					needed = other.Needs
 				}
 				given, err := parseFlags(c, args)
 				if err == nil {

@@ -214,6 +214,16 @@ var objects = []Entry{
 		Advice: "Give the CustomResourceDefinition of the kind as context, or the cluster's OpenAPI document.",
 	},
 	{
+		Code: "webhook-not-deterministic", Severities: warnings, Unsure: true, Title: "A webhook gave two answers to the same request",
+		Cause:  "A webhook of --webhook is asked twice. Its answers differ, so the output would differ from run to run, and from what a cluster holds.",
+		Advice: "Record the answers with --record-webhooks, and use them with --webhook-answers.",
+	},
+	{
+		Code: "webhook-not-recorded", Severities: warnings, Title: "Answers with values of Secrets were not recorded",
+		Cause:  "The answer of a webhook about a Secret contains a value of the Secret. --record-webhooks masks the values of Secrets, and leaves such an answer out.",
+		Advice: "Record it with --record-secrets, to a file that stays secret.",
+	},
+	{
 		Code: "webhook-answer-missing", Severities: errorsOrInfos, Title: "The answer of a webhook is not known",
 		Cause:  "A server would call a mutating webhook whose answers are recorded, but this request is not among them. The message says what has changed since the nearest recorded request. It is a note if only the check whether policies change their own output again lacks the answer.",
 		Advice: "Record the answers again.",

@@ -112,6 +112,12 @@ type Config struct {
 	Verbose, Stats        bool
 	StatsFile, Report     string
 
+	// Webhooks say who answers for webhooks, WebhookCA is a file with certificates of their servers, and
+	// RecordWebhooks the file for their answers.
+	Webhooks                  []string
+	WebhookCA, RecordWebhooks string
+	RecordSecrets             bool
+
 	// Baseline is the file with the findings of the past, which WriteBaseline writes.
 	Baseline      string
 	WriteBaseline bool

@@ -21,6 +21,7 @@ var (
 	deciding  = []string{"diff", "check"}
 	streaming = slices.Concat(printing, reporting)
 	reading   = slices.Concat(streaming, []string{"view"}, verify)
+	calling   = []string{"render", "pods", "explain", "report", "diff", "check"}
 	running   = slices.Concat(streaming, []string{"fn", "test"})
 	preparing = slices.Concat(running, convert)
 	viewing   = slices.Concat(preparing, []string{"view"})
@@ -38,6 +39,8 @@ const (
 	showsSecrets = "it shows the values of Secrets"
 	runsProgram  = "it runs a program"
 	ofOneCall    = "it is for one call"
+	// callsPrograms is also for what opens connections: a repository must not decide that.
+	callsPrograms = "it starts programs or opens connections"
 )
 
 const (
@@ -239,6 +242,26 @@ var Table = []Option{
 		Field: "userInfo", Attribute: "user_info", Texts: UserInfo,
 		Help:          "user and roles: an object, or a string that holds YAML",
 		AttributeHelp: "User and roles: UserInfo files, as for the kyverno command; `request.user` wins over them. " + yamlStrings,
+	},
+	{
+		Flag: "webhook", Arg: "NAME=URL|exec:PROGRAM", Commands: calling, Once: callsPrograms,
+		Help:   "who answers for a mutating webhook, or for all of a configuration: NAME=URL (http or https), or NAME=exec:PROGRAM ARGS, a program that reads an AdmissionReview and prints the answer",
+		Target: func(c *Config) any { return &c.Webhooks },
+	},
+	{
+		Flag: "webhook-ca", Arg: "FILE", Needs: "webhook", Commands: calling, Once: callsPrograms,
+		Help:   "with --webhook: certificates in PEM of the authorities that https servers may have (default: those of the system)",
+		Target: func(c *Config) any { return &c.WebhookCA },
+	},
+	{
+		Flag: "record-webhooks", Arg: "FILE", Needs: "webhook", Commands: calling, Once: changesFiles,
+		Help:   "with --webhook: write requests and answers to a file for --webhook-answers",
+		Target: func(c *Config) any { return &c.RecordWebhooks },
+	},
+	{
+		Flag: "record-secrets", Values: switches, Needs: "record-webhooks", Commands: calling, Once: showsSecrets,
+		Help:   "with --record-webhooks: record the values of Secrets, which are masked otherwise",
+		Target: func(c *Config) any { return &c.RecordSecrets },
 	},
 	{
 		Flag: "webhook-answers", Arg: "PATH", Field: "webhookAnswersPaths", Key: "webhookAnswersPaths", Commands: slices.Concat(running, verify), Files: WebhookAnswers,

@@ -61,7 +61,7 @@ func (r *Recorder) Answer(ctx context.Context, c policy.Call) (policy.Answer, er
 	return answer, err
 }
 
-// Document returns the recorded answers as a document in JSON, sorted. Requests about Secrets have no
+// Document returns the recorded answers as a document in YAML, sorted. Requests about Secrets have no
 // values, unless values is true of them; an answer that has such a value is left out and counted.
 func (r *Recorder) Document(open bool) (document []byte, omitted int) {
 	r.mu.Lock()
@@ -82,7 +82,7 @@ func (r *Recorder) Document(open bool) (document []byte, omitted int) {
 		}
 		answers = append(answers, entry)
 	}
-	return manifest.JSON(map[string]any{
+	return manifest.YAML(map[string]any{
 		"apiVersion": AnswersKind.APIVersion(), "kind": AnswersKind.Kind, "metadata": map[string]any{"name": "recorded"},
 		"webhooks": webhooks, "answers": answers,
 	}), omitted
@@ -144,7 +144,7 @@ func withoutUID(review map[string]any) map[string]any {
 func closed(answer policy.Answer, review map[string]any) map[string]any {
 	fields := map[string]any{}
 	if answer.Status != 0 && answer.Status != 200 {
-		fields["status"] = answer.Status
+		fields["status"] = int64(answer.Status)
 	}
 	var body any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(answer.Body, &body); err == nil && isReview(body, review) {

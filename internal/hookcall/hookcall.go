@@ -1,0 +1,147 @@
+// Package hookcall calls mutating webhooks: programs, and URLs that the user names. It is the only
+// package that opens connections.
+//
+// Laws:
+//
+//	nothing is called but what a Target names
+//	a request is sent twice, and the first answer counts; different answers are reported
+//	every call ends after the timeout of its webhook
+//
+// The files in order: hookcall.go (Caller), target.go (what a webhook's name stands for), url.go and
+// program.go (the calls).
+package hookcall
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// mostAtOnce is how many calls run at the same time.
+const mostAtOnce = 8
+
+// Run runs a program with a text on standard input, and returns its standard output.
+type Run func(ctx context.Context, args []string, stdin []byte) ([]byte, error)
+
+// Caller calls webhooks. It implements policy.Answerer.
+type Caller struct {
+	targets []Target
+	senders []sender
+	slots   chan struct{}
+
+	mu sync.Mutex
+	// answers are the answers by webhook and request.
+	answers  map[string]*answered
+	problems []source.Diagnostic
+}
+
+var _ policy.Answerer = (*Caller)(nil)
+
+// sender sends a review to a webhook.
+type sender interface {
+	send(ctx context.Context, w policy.WebhookName, review []byte) (policy.Answer, error)
+}
+
+// answered is the answer to a request, asked for once.
+type answered struct {
+	once   sync.Once
+	answer policy.Answer
+	err    error
+}
+
+// New returns a caller of targets. ca has the certificates that https servers may have, in PEM; nil
+// means those of the system.
+func New(targets []Target, ca []byte, run Run) (*Caller, error) {
+	client, err := newClient(ca)
+	if err != nil {
+		return nil, err
+	}
+	c := &Caller{targets: targets, slots: make(chan struct{}, mostAtOnce), answers: map[string]*answered{}}
+	for _, t := range targets {
+		if len(t.Program) > 0 {
+			c.senders = append(c.senders, program{t.Program, run})
+		} else {
+			c.senders = append(c.senders, address{t.URL, client})
+		}
+	}
+	return c, nil
+}
+
+// Answers implements policy.Answerer.
+func (c *Caller) Answers(w policy.WebhookName) bool { return c.target(w) >= 0 }
+
+// target returns the index of the target of a webhook: the one with its name, or that of its
+// configuration; -1 if there is none.
+func (c *Caller) target(w policy.WebhookName) int {
+	for _, name := range []string{w.Name, w.Configuration} {
+		if i := slices.IndexFunc(c.targets, func(t Target) bool { return t.Name == name }); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// Answer implements policy.Answerer.
+func (c *Caller) Answer(ctx context.Context, call policy.Call) (policy.Answer, error) {
+	review := manifest.JSON(call.Review)
+	key := call.Webhook.Configuration + "\n" + call.Webhook.Name + "\n" + string(review)
+	c.mu.Lock()
+	a := c.answers[key]
+	if a == nil {
+		a = &answered{}
+		c.answers[key] = a
+	}
+	c.mu.Unlock()
+	a.once.Do(func() { a.answer, a.err = c.ask(ctx, call.Webhook, review) })
+	return a.answer, a.err
+}
+
+// ask calls a webhook twice.
+func (c *Caller) ask(ctx context.Context, w policy.WebhookName, review []byte) (policy.Answer, error) {
+	c.slots <- struct{}{}
+	defer func() { <-c.slots }()
+	s := c.senders[c.target(w)]
+	send := func() (policy.Answer, error) {
+		ctx, cancel := context.WithTimeout(ctx, w.Timeout)
+		defer cancel()
+		return s.send(ctx, w, review)
+	}
+	first, err := send()
+	if err != nil {
+		return first, err
+	}
+	if second, err := send(); err != nil || !same(first, second) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.problems = append(c.problems, source.Warningf(source.Position{}, "webhook-not-deterministic",
+			"webhook %s of %s gave two answers to the same request: the first one counts", source.Name(w.Name), source.Name(w.Configuration)).
+			With("record the answers with --record-webhooks, and run with --webhook-answers: then the result stays the same"))
+	}
+	return first, nil
+}
+
+// same reports whether two answers mean the same.
+func same(a, b policy.Answer) bool {
+	var x, y any
+	if json.Unmarshal(a.Body, &x) != nil || json.Unmarshal(b.Body, &y) != nil {
+		return bytes.Equal(a.Body, b.Body) && a.Status == b.Status
+	}
+	return change.Equal(x, y) && a.Status == b.Status
+}
+
+// Problems returns what the calls found so far, once for each webhook, sorted.
+func (c *Caller) Problems() []source.Diagnostic {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	problems := slices.Clone(c.problems)
+	slices.SortFunc(problems, func(a, b source.Diagnostic) int { return strings.Compare(a.Message, b.Message) })
+	return slices.CompactFunc(problems, func(a, b source.Diagnostic) bool { return a.Message == b.Message })
+}

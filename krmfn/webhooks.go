@@ -1,0 +1,100 @@
+package krmfn
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/limit"
+	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/hookcall"
+	"github.com/preadmit/preadmit/internal/input"
+)
+
+// callers are the webhooks of --webhook, for all runs of a command, with their answers.
+type callers struct {
+	caller   *hookcall.Caller
+	recorder *engine.WebhookRecorder
+	// recorded is what --record-webhooks has written.
+	recorded []byte
+}
+
+// callWebhooks makes the webhooks of --webhook answer. It returns the problems of the option.
+func (p *Process) callWebhooks(c *config) []source.Diagnostic {
+	if len(c.options.Webhooks) == 0 {
+		return nil
+	}
+	if p.callers.caller == nil {
+		if problem := p.openCallers(c); problem != nil {
+			return []source.Diagnostic{*problem}
+		}
+	}
+	c.options.Engine.Webhooks = p.callers.recorder
+	return nil
+}
+
+// openCallers makes the callers of the options, and returns what is wrong with them.
+func (p *Process) openCallers(c *config) *source.Diagnostic {
+	refuse := func(option string, err error) *source.Diagnostic {
+		d := source.Errorf(source.Position{}, "option-value", "option %s: %v", source.Literal(option), err)
+		return &d
+	}
+	var targets []hookcall.Target
+	for _, text := range c.options.Webhooks {
+		target, err := hookcall.Parse(text)
+		if err != nil {
+			return refuse("webhook", err)
+		}
+		targets = append(targets, target)
+	}
+	var ca []byte
+	if name := c.options.WebhookCA; name != "" {
+		var err error
+		if ca, err = new(limit.Input).ReadFile(p.absolute(name)); err != nil {
+			return refuse("webhook-ca", err)
+		}
+	}
+	caller, err := hookcall.New(targets, ca, func(ctx context.Context, args []string, stdin []byte) ([]byte, error) {
+		if p.Run == nil {
+			return nil, fmt.Errorf("programs cannot be run here")
+		}
+		return p.Run(ctx, &Program{Args: args, Dir: p.Dir, Stdin: bytes.NewReader(stdin), Stderr: p.Stderr})
+	})
+	if err != nil {
+		return refuse("webhook-ca", err)
+	}
+	p.callers.caller, p.callers.recorder = caller, engine.RecordWebhooks(caller)
+	return nil
+}
+
+// tellWebhooks reports what the calls of webhooks found, and writes the answers of --record-webhooks.
+func (p *Process) tellWebhooks(ctx context.Context, c *config, a *admission) {
+	if c.options.Engine.Webhooks == nil {
+		return
+	}
+	a.add(unknown(p.callers.caller.Problems(), a.diagnostics)...)
+	if c.options.RecordWebhooks == "" {
+		return
+	}
+	document, omitted := p.callers.recorder.Document(c.options.RecordSecrets)
+	if omitted > 0 {
+		a.add(source.Warningf(source.Position{}, "webhook-not-recorded", "%s not recorded, because they contain values of Secrets", plural(omitted, "answer was", "answers were")).
+			With("record them with --record-secrets, to a file that stays secret"))
+	}
+	name := c.options.RecordWebhooks
+	real := input.RealPath(p.absolute(name))
+	r := &replacement{name: name, real: real, within: filepath.Dir(real), data: document, mode: 0o600}
+	if p.callers.recorded == nil {
+		if err := p.ledger.claim("the recorded answers", real); err != nil {
+			a.add(r.note(nil, err)...)
+			return
+		}
+	}
+	if _, problems := p.replaceAll(ctx, []*replacement{r}, nil); len(problems) > 0 {
+		a.add(problems...)
+		return
+	}
+	p.callers.recorded = document
+}
