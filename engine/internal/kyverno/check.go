@@ -84,32 +84,32 @@ func typesOf(kinds []*schema.Kind) []*schema.Type {
 	return types
 }
 
+// spot identifies a misfit of several kinds.
+type spot struct {
+	path   string
+	offset int
+	code   string
+}
+
+func (m misfit) spot() spot { return spot{m.path.String(), m.offset, m.code} }
+
 // checkPatch reports the parts of the patches at n that fit none of the kinds and, unless the rule tests
 // the object first, the parts that do not fit one of them. For a kind with several versions, one
 // version that fits is enough.
 func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found []source.Diagnostic) {
-	type spot struct {
-		path   string
-		offset int
-		code   string
-	}
-	fitting, all := map[spot]map[string]bool{}, map[string]bool{}
+	fitting, versions := map[spot]map[string]bool{}, map[string]int{}
 	misfits := map[string][]misfit{}
 	for _, k := range kinds {
 		name := k.Group + " " + k.Kind.Kind
-		all[name] = true
+		versions[name]++
 		misfits[name] = append(misfits[name], misfitsOf(n.At(strategicPatch), k.Type(), k, nil)...)
 		misfits[name] = append(misfits[name], misfitOperations(n, k)...)
-	}
-	versions := map[string]int{}
-	for _, k := range kinds {
-		versions[k.Group+" "+k.Kind.Kind]++
 	}
 	var first []misfit
 	for _, name := range slices.Sorted(maps.Keys(misfits)) {
 		count := map[spot]int{}
 		for _, m := range misfits[name] {
-			s := spot{m.path.String(), m.offset, m.code}
+			s := m.spot()
 			if count[s]++; count[s] < versions[name] {
 				continue
 			}
@@ -121,7 +121,7 @@ func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found
 		}
 	}
 	for _, m := range first {
-		if n := len(fitting[spot{m.path.String(), m.offset, m.code}]); n == len(all) || !asks {
+		if n := len(fitting[m.spot()]); n == len(versions) || !asks {
 			at := r.at(m.path)
 			if m.offset > 0 {
 				at = r.document.In(m.path, m.offset)

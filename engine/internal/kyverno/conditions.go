@@ -73,17 +73,6 @@ func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
 	if !n.Given() {
 		return "", nil
 	}
-	one := func(item policy.Node) (bool, error) {
-		key, err := s.substitute(item.At("key").Value, alone(item.At("key")))
-		if err != nil {
-			return false, err
-		}
-		value, err := s.substitute(item.At("value").Value, alone(item.At("value")))
-		if err != nil {
-			return false, err
-		}
-		return s.observer().Decide(operators[item.At("operator").Text()](key, value), key, value), nil
-	}
 	all := n.At("all").Items()
 	if _, isList := n.Value.([]any); isList {
 		all = n.Items()
@@ -91,7 +80,7 @@ func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
 	if any := n.At("any").Items(); len(any) > 0 {
 		held := false
 		for _, item := range any {
-			ok, err := one(item)
+			ok, err := s.holds(item)
 			if err != nil {
 				return "", err
 			}
@@ -104,7 +93,7 @@ func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
 		}
 	}
 	for _, item := range all {
-		ok, err := one(item)
+		ok, err := s.holds(item)
 		if err != nil {
 			return "", err
 		}
@@ -113,6 +102,19 @@ func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
 		}
 	}
 	return "", nil
+}
+
+// holds evaluates one condition.
+func (s *scope) holds(item policy.Node) (bool, error) {
+	key, err := s.substitute(item.At("key").Value, alone(item.At("key")))
+	if err != nil {
+		return false, err
+	}
+	value, err := s.substitute(item.At("value").Value, alone(item.At("value")))
+	if err != nil {
+		return false, err
+	}
+	return s.observer().Decide(operators[item.At("operator").Text()](key, value), key, value), nil
 }
 
 // below prints a path relative to its rule.

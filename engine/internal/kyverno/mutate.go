@@ -147,31 +147,7 @@ func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]
 			return nil, "", err
 		}
 	}
-	switch patch.kind() {
-	case strategicPatch:
-		f := patch.form
-		if !patch.plain {
-			f = newForm(value)
-		}
-		var plain bool
-		patched, plain, reason, err = strategic(s.request.Memo, object, f, t, s.observer())
-		if err == nil && reason == "" && !change.Same(patched, object) {
-			s.warnLost(r, patch, f, object, patched, t, plain)
-		}
-	case "overlay":
-		if o := s.observer(); o.IsActive() && hasAnchors(value) {
-			o.Use(object)
-		}
-		patched, reason, err = overlay(object, value, t)
-	default:
-		if _, isText := value.(string); !isText && patch.kind() == "patchesJson6902" {
-			return nil, "", &patchError{patch.Path, errors.New("the variable must be a text with the operations")}
-		}
-		if o := s.observer(); o.IsActive() {
-			o.UseText(value)
-		}
-		patched, err = patchJSON(object, value)
-	}
+	patched, reason, err = s.apply(r, patch, value, object, t)
 	switch {
 	case err != nil && !patch.plain: // the error may quote values of variables
 		return nil, "", &patchError{patch.Path, source.Derive(err)}
@@ -188,6 +164,36 @@ func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]
 		}
 	}
 	return patched, "", nil
+}
+
+// apply applies a patch whose variables are replaced.
+func (s *scope) apply(r *rule, patch *patch, value any, object map[string]any, t *schema.Type) (patched map[string]any, reason string, err error) {
+	switch patch.kind() {
+	case strategicPatch:
+		f := patch.form
+		if !patch.plain {
+			f = newForm(value)
+		}
+		var plain bool
+		patched, plain, reason, err = strategic(s.request.Memo, object, f, t, s.observer())
+		if err == nil && reason == "" && !change.Same(patched, object) {
+			s.warnLost(r, patch, f, object, patched, t, plain)
+		}
+		return patched, reason, err
+	case "overlay":
+		if o := s.observer(); o.IsActive() && hasAnchors(value) {
+			o.Use(object)
+		}
+		return overlay(object, value, t)
+	}
+	if _, isText := value.(string); !isText && patch.kind() == "patchesJson6902" {
+		return nil, "", errors.New("the variable must be a text with the operations")
+	}
+	if o := s.observer(); o.IsActive() {
+		o.UseText(value)
+	}
+	patched, err = patchJSON(object, value)
+	return patched, "", err
 }
 
 // strategic applies a strategic merge patch with anchors. plain says that the merge was not

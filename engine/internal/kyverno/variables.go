@@ -220,39 +220,56 @@ func (s *scope) substituteText(text string, at substitution) (any, error) {
 		if round == maxRounds {
 			return nil, limit.Exceeded(limit.Expression, "a variable must not lead to itself", "the values of variables hold variables more than %d levels deep", maxRounds)
 		}
-		var out strings.Builder
-		end, shallow := 0, false
-		for _, m := range found {
-			var expression string
-			expression, shallow = strings.CutPrefix(strings.TrimSpace(text[m[4]+2:m[5]-2]), "-")
-			expression = strings.TrimSpace(expression)
-			value, err := s.query(s.expand(expression, at))
-			if err != nil {
-				return nil, explain(expression, err, round > 0)
-			}
-			if m[4] == 0 && m[5] == len(text) {
-				return value, nil
-			}
-			inserted := jmespath.Text(value)
-			if _, isText := value.(string); shallow && isText {
-				inserted = strings.ReplaceAll(inserted, "{{", `\{{`)
-			} else if shallow && value != nil {
-				return nil, fmt.Errorf("{{- %s }} in a text must be a text", expression) // Kyverno crashes
-			}
-			out.WriteString(text[end:m[4]])
-			out.WriteString(inserted)
-			end = m[5]
-			if out.Len() > limit.TextBytes {
-				return nil, limit.Exceeded(limit.Expression, "let the variables be shorter", "the text, with the values of its variables, is longer than %d MiB", limit.TextBytes>>20)
-			}
+		if m := found[0]; m[4] == 0 && m[5] == len(text) {
+			value, _, err := s.valueOf(text[2:len(text)-2], at, round > 0)
+			return value, err
 		}
-		out.WriteString(text[end:])
-		text = out.String()
+		var shallow bool
+		if text, shallow, err = s.insertValues(text, found, at, round > 0); err != nil {
+			return nil, err
+		}
 		if shallow {
 			break
 		}
 	}
 	return strings.ReplaceAll(text, `\{{`, "{{"), nil
+}
+
+// valueOf evaluates what is written between braces. A value is shallow if its own variables stay.
+func (s *scope) valueOf(written string, at substitution, made bool) (value any, shallow bool, err error) {
+	expression, shallow := strings.CutPrefix(strings.TrimSpace(written), "-")
+	expression = strings.TrimSpace(expression)
+	if value, err = s.query(s.expand(expression, at)); err != nil {
+		return nil, false, explain(expression, err, made)
+	}
+	return value, shallow, nil
+}
+
+// insertValues replaces variables in a text by their values. shallow is that of the last one.
+func (s *scope) insertValues(text string, found [][]int, at substitution, made bool) (_ string, shallow bool, err error) {
+	var out strings.Builder
+	end := 0
+	for _, m := range found {
+		var value any
+		written := text[m[4]+2 : m[5]-2]
+		if value, shallow, err = s.valueOf(written, at, made); err != nil {
+			return "", false, err
+		}
+		inserted := jmespath.Text(value)
+		if _, isText := value.(string); shallow && isText {
+			inserted = strings.ReplaceAll(inserted, "{{", `\{{`)
+		} else if shallow && value != nil {
+			return "", false, fmt.Errorf("{{%s}} in a text must be a text", written) // Kyverno crashes
+		}
+		out.WriteString(text[end:m[4]])
+		out.WriteString(inserted)
+		end = m[5]
+		if out.Len() > limit.TextBytes {
+			return "", false, limit.Exceeded(limit.Expression, "let the variables be shorter", "the text, with the values of its variables, is longer than %d MiB", limit.TextBytes>>20)
+		}
+	}
+	out.WriteString(text[end:])
+	return out.String(), shallow, nil
 }
 
 // longestQuoted is how many bytes of an expression an error repeats.

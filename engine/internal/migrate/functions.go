@@ -318,8 +318,6 @@ func (c code) imageData(name string) (code, error) {
 	switch at {
 	case ".image", ".registry", ".repository":
 		return computed(root.Select(name), text), nil
-	case ".resolvedImage":
-		return computed(expr.Plus(root.Select("registry"), expr.Literal("/"), root.Select("repository"), expr.Literal("@"), root.Select("digest")), text), nil
 	case ".configData", ".configData.config", ".manifest":
 		return code{path: &path{root: root, parts: parts}}, nil
 	case ".configData.config.Labels", ".manifest.annotations":
@@ -328,7 +326,7 @@ func (c code) imageData(name string) (code, error) {
 		}
 		return withKind(ofPath(&path{root: root, parts: parts}, nil), object), nil
 	}
-	return code{}, noFormf("use image, registry, repository, resolvedImage, configData.config.Labels or manifest.annotations", "%s of an image, which a MutatingPolicy has in another form", at[1:])
+	return code{}, noFormf("use image, registry, repository, configData.config.Labels or manifest.annotations, or write it in CEL by hand", "%s of an image, which a MutatingPolicy has in another form", at[1:])
 }
 
 const anyImage = "an image that is no valid reference: Kyverno denies the object"

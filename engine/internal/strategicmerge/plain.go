@@ -17,19 +17,8 @@ type merger struct{ memo *change.Memo }
 // merges by key, in the object or in the patch, has an item without a key, or two items with the
 // same keys; or if the patch does not fit the object.
 func (m merger) mergeMap(object, patch map[string]any, t list) (merged map[string]any, ok bool) {
-	if t.Type == nil && (isKnown(object) || isKnown(patch)) {
-		return nil, false // an object inside an object has its own schema
-	}
-	if _, found := patch[directive]; found {
+	if !m.isPlain(object, patch, t) {
 		return nil, false
-	}
-	for key, value := range object {
-		if !isCollection(value) {
-			continue
-		}
-		if _, patched := patch[key]; !patched && !m.staysSame(value, t.at(key)) {
-			return nil, false
-		}
 	}
 	merged = object
 	write := func() map[string]any {
@@ -60,6 +49,25 @@ func (m merger) mergeMap(object, patch map[string]any, t list) (merged map[strin
 		}
 	}
 	return merged, true
+}
+
+// isPlain reports whether the maps are of the type, and what the patch does not name stays the same.
+func (m merger) isPlain(object, patch map[string]any, t list) bool {
+	if t.Type == nil && (isKnown(object) || isKnown(patch)) {
+		return false // an object inside an object has its own schema
+	}
+	if _, found := patch[directive]; found {
+		return false
+	}
+	for key, value := range object {
+		if !isCollection(value) {
+			continue
+		}
+		if _, patched := patch[key]; !patched && !m.staysSame(value, t.at(key)) {
+			return false
+		}
+	}
+	return true
 }
 
 func (m merger) mergeValue(value, patch any, t list) (merged any, ok bool) {
@@ -104,25 +112,18 @@ func quoted(scalar any) any {
 // mergeList merges lists with keys. New items come first, in the order of the patch. In a list
 // with one key, items that the patch mentions come with them.
 func (m merger) mergeList(items, patch []any, keys []string, t list) (merged []any, ok bool) {
-	places, ok := identify(items, keys)
-	if !ok {
-		return nil, false
-	}
-	patched, ok := identify(patch, keys)
-	if !ok {
+	places, areItems := identify(items, keys)
+	patched, arePatches := identify(patch, keys)
+	if !areItems || !arePatches {
 		return nil, false
 	}
 	rest := items
 	merged = make([]any, 0, len(items)+len(patch))
 	for i, item := range patch {
 		place := places.find(patched.of(i))
-		var old any
-		if place >= 0 {
-			old = items[place]
-		}
 		value := item
 		if len(keys) > 0 {
-			if value, ok = m.mergeValue(old, item, t.item()); !ok {
+			if value, ok = m.mergeValue(at(items, place), item, t.item()); !ok {
 				return nil, false
 			}
 		}
@@ -148,6 +149,14 @@ func (m merger) mergeList(items, patch []any, keys []string, t list) (merged []a
 		return items, true
 	}
 	return merged, true
+}
+
+// at returns the item at an index, or nil for -1.
+func at(items []any, place int) any {
+	if place < 0 {
+		return nil
+	}
+	return items[place]
 }
 
 // places are the indexes of items by their keys.
