@@ -13,7 +13,8 @@ const pairsPerCase = 25
 
 // TestEquivalence compares with a real API server, as TestLive does, for random policies and
 // manifests. It runs if PREADMIT_PAIRS is the number of pairs of policies and a manifest to
-// compare. PREADMIT_SEED repeats a run. .ci/equivalence runs it.
+// compare. PREADMIT_SEED repeats a run. With PREADMIT_VALIDATING, each case has a validating policy, too.
+// .ci/equivalence runs it.
 func TestEquivalence(t *testing.T) {
 	pairs, err := strconv.Atoi(os.Getenv("PREADMIT_PAIRS"))
 	if err != nil || os.Getenv("KUBECONFIG") == "" || os.Getenv("PREADMIT_LIVE") != "install" {
@@ -25,7 +26,7 @@ func TestEquivalence(t *testing.T) {
 	}
 	t.Logf("PREADMIT_SEED=%d", seed)
 	c := connect(t)
-	t.Logf("if this is interrupted: kubectl delete mutatingadmissionpolicybindings,mutatingadmissionpolicies,namespaces -l %s=%s", liveLabel, c.id)
+	t.Logf("if this is interrupted: kubectl delete mutatingadmissionpolicybindings,mutatingadmissionpolicies,validatingadmissionpolicybindings,validatingadmissionpolicies,namespaces -l %s=%s", liveLabel, c.id)
 	var counts struct{ pairs, held, changed, denied, refused int }
 	for index := 0; counts.pairs < pairs; index += liveBatch {
 		var batch []*liveCase
@@ -54,7 +55,7 @@ func TestEquivalence(t *testing.T) {
 		c.options.KubernetesVersion, counts.pairs, counts.held, counts.changed, counts.denied, counts.refused)
 }
 
-// randomCase returns a case with a namespace: a policy and manifests. It has only one policy
+// randomCase returns a case with a namespace: a policy and manifests. It has only one policy of a kind
 // because a server runs several policies in random order.
 func randomCase(t *testing.T, c *liveCluster, seed uint64, index int) *liveCase {
 	r := random{rand.New(rand.NewPCG(seed, uint64(index)))}
@@ -64,6 +65,9 @@ func randomCase(t *testing.T, c *liveCluster, seed uint64, index int) *liveCase 
 	}
 	first := r.IntN(len(randomKinds))
 	text := r.policy(randomKinds[first], "p0")
+	if os.Getenv("PREADMIT_VALIDATING") != "" {
+		text += "---\n" + r.validatingPolicy(randomKinds[first], "v0")
+	}
 	l.policies = readText(t, l.name, text).Documents()
 	for i := range pairsPerCase {
 		k := randomKinds[first]

@@ -10,13 +10,43 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// decodes reports whether the server can decode a manifest, as the first thing that it does with a
-// request. It collects the server's warnings about the manifest.
+// decodes reports whether the server serves the kind of a manifest and can decode the manifest, as the
+// first thing that it does with a request. It collects the server's warnings about the manifest.
 func (r *run) decodes(l *loaded, memo *change.Memo) bool {
 	j := l.job
 	if j.made != nil {
 		return true
 	}
+	if lifecycle, removed := r.currentSchemas().Removed(j.place.kind.Kind, r.set.settings.minor); removed {
+		return r.refusesKind(l, lifecycle)
+	}
+	if text := j.place.kind.Deprecation(r.set.settings.minor); text != "" {
+		l.warnings = append(l.warnings, Warning{Text: text, code: "version-deprecated", field: j.document.At(change.Keys("apiVersion"))})
+	}
+	return r.acceptsFields(l, memo)
+}
+
+// refusesKind reports that the server does not serve the kind of a manifest, in the words of kubectl. It
+// returns whether the request continues.
+func (r *run) refusesKind(l *loaded, lifecycle schema.Lifecycle) bool {
+	kind, mode := l.job.place.kind.Kind, r.set.settings.options.Validation
+	if mode == ValidationOff {
+		return true
+	}
+	refusal := policy.Failure{Status: "NotFound", Err: fmt.Errorf("no matches for kind %q in version %q", kind.Kind, kind.APIVersion())}
+	refusal.Advice = fmt.Sprintf("Kubernetes 1.%d removed it", lifecycle.Removed)
+	if new := lifecycle.Replacement; new.Kind != "" {
+		refusal.Advice += fmt.Sprintf(": use apiVersion %s", new.APIVersion())
+	}
+	d := l.job.refusedBy(refusal, mode)
+	d.At = l.job.document.At(change.Keys("apiVersion"))
+	l.tell(d)
+	return mode == ValidationWarn
+}
+
+// acceptsFields reports whether the server accepts the fields of a manifest.
+func (r *run) acceptsFields(l *loaded, memo *change.Memo) bool {
+	j := l.job
 	unknown, typed := j.place.kind.UnknownFields(memo, l.raw)
 	if !typed {
 		if _, err := r.server.defaulting.view(memo, j.place, l.raw); err != nil {

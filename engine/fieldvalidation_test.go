@@ -22,7 +22,6 @@ type fieldAnswer struct {
 var fieldExceptions = map[string]string{
 	"builtin/quantities":         "a server refuses the names of the resources, with code that preadmit does not have",
 	"builtin/crd":                "a server refuses the default in the schema, too",
-	"builtin/deprecated":         "a server warns of the version, too",
 	"builtin/typed-then-unknown": "preadmit refuses the value of the wrong type in its own words",
 }
 

@@ -173,13 +173,19 @@ func (c *liveCluster) configure(t *testing.T, path string) {
 
 // send makes a request. Without an answer the code is zero, and the body is the reason.
 func (c *liveCluster) send(method, path string, object map[string]any) (code int, body []byte) {
+	code, _, body = c.exchange(method, path, object)
+	return code, body
+}
+
+// exchange is send, with the header of the answer.
+func (c *liveCluster) exchange(method, path string, object map[string]any) (code int, header http.Header, body []byte) {
 	var payload io.Reader
 	if object != nil {
 		payload = bytes.NewReader(manifest.JSON(object))
 	}
 	request, err := http.NewRequest(method, c.server+path, payload)
 	if err != nil {
-		return 0, []byte(err.Error())
+		return 0, nil, []byte(err.Error())
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("Content-Type", "application/json")
@@ -188,14 +194,14 @@ func (c *liveCluster) send(method, path string, object map[string]any) (code int
 	}
 	response, err := c.client.Do(request)
 	if err != nil {
-		return 0, []byte(err.Error())
+		return 0, nil, []byte(err.Error())
 	}
 	defer response.Body.Close()
 	body, err = io.ReadAll(response.Body)
 	if err != nil {
-		return 0, []byte(err.Error())
+		return 0, nil, []byte(err.Error())
 	}
-	return response.StatusCode, body
+	return response.StatusCode, response.Header, body
 }
 
 // get reads an answer that must exist.
@@ -376,11 +382,11 @@ func (c *liveCluster) metadata(name string) map[string]any {
 // message.
 func (c *liveCluster) ask(t *testing.T, kind gvk.Kind, namespace string, object map[string]any) liveAnswer {
 	t.Helper()
-	code, body := c.send(http.MethodPost, c.path(kind, namespace)+"?dryRun=All&fieldValidation=Strict&fieldManager=preadmit", object)
+	code, header, body := c.exchange(http.MethodPost, c.path(kind, namespace)+"?dryRun=All&fieldValidation=Strict&fieldManager=preadmit", object)
 	if code == 0 {
 		return liveAnswer{message: string(body)}
 	}
-	answer := liveAnswer{code: code, object: readText(t, "answer", string(body)).Documents()[0].Object()}
+	answer := liveAnswer{code: code, warnings: warningTexts(header), object: readText(t, "answer", string(body)).Documents()[0].Object()}
 	if code != http.StatusCreated {
 		answer.message, _ = answer.object["message"].(string)
 		return answer
@@ -393,9 +399,19 @@ func (c *liveCluster) ask(t *testing.T, kind gvk.Kind, namespace string, object 
 }
 
 type liveAnswer struct {
-	code    int
-	message string
-	object  map[string]any
+	code     int
+	message  string
+	warnings []string
+	object   map[string]any
+}
+
+// warningTexts returns the texts of the warnings in the header of an answer.
+func warningTexts(header http.Header) (texts []string) {
+	unescape := strings.NewReplacer(`\"`, `"`, `\\`, `\`)
+	for _, warning := range header.Values("Warning") {
+		texts = append(texts, unescape.Replace(strings.TrimSuffix(strings.TrimPrefix(warning, `299 - "`), `"`)))
+	}
+	return texts
 }
 
 // String returns the answer as text, for answers without an object.

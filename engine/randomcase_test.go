@@ -61,6 +61,65 @@ spec:
 	return b.String()
 }
 
+// validatingPolicy returns a validating policy for a kind, with its binding.
+func (r random) validatingPolicy(k randomKind, name string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %s}
+spec:
+  failurePolicy: %s
+  matchConstraints:
+    matchPolicy: %s
+    resourceRules:
+    - {apiGroups: [%q], apiVersions: [%q], operations: [CREATE], resources: [%q]}
+`, name, oneOf(r, "Fail", "Fail", "Ignore"), oneOf(r, "Equivalent", "Exact"),
+		k.group, k.apiVersion[strings.Index(k.apiVersion, "/")+1:], oneOf(r, k.resource, k.resource, "*"))
+	if r.chance(30) {
+		fmt.Fprintf(&b, "  matchConditions:\n  - {name: c, expression: %q}\n", r.condition())
+	}
+	fmt.Fprintf(&b, "  variables:\n  - {name: team, expression: %q}\n  validations:\n",
+		oneOf(r, `object.metadata.?labels[?"app"].orValue("none")`, `object.metadata.name.replace("o", "0")`, `object.metadata.labels["app"]`))
+	for range 1 + r.IntN(3) {
+		fmt.Fprintf(&b, "  - expression: %q\n", r.validation())
+		if r.chance(40) {
+			fmt.Fprintf(&b, "    message: %q\n", oneOf(r, "not allowed", "  no  ", `say "no"`))
+		}
+		if r.chance(40) {
+			fmt.Fprintf(&b, "    messageExpression: %q\n", oneOf(r, `"team " + variables.team`, `string(object.spec.nope)`, `" "`, `string(size(object.metadata.name))`, `"a\nb"`))
+		}
+		if r.chance(30) {
+			fmt.Fprintf(&b, "    reason: %s\n", oneOf(r, "Forbidden", "Invalid", "RequestEntityTooLarge"))
+		}
+	}
+	fmt.Fprintf(&b, "---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: %[1]s}\nspec: {policyName: %[1]s, validationActions: [%[2]s]}\n",
+		name, oneOf(r, "Deny", "Deny", "Deny", "Warn", "Audit", "Warn, Audit", "Deny, Audit"))
+	return b.String()
+}
+
+// validation returns an expression of a validation.
+func (r random) validation() string {
+	if r.chance(40) {
+		return r.condition()
+	}
+	return oneOf(r,
+		`object.metadata.generation == 1`,
+		`has(object.metadata.uid) && object.metadata.namespace == request.namespace`,
+		`variables.team != "none"`,
+		`variables.team.size() < 4 || !has(object.metadata.annotations)`,
+		`has(object.status) ? size(object.status) >= 0 : true`,
+		`object.spec.template.spec.containers.all(c, c.image.contains(":"))`,
+		`object.?spec.template.spec.containers.orValue([]).all(c, c.imagePullPolicy == "Always")`,
+		`object.spec.containers.all(c, has(c.resources.limits))`,
+		`object.?spec.replicas.orValue(1) < 3`,
+		`object.spec.type in ["ClusterIP", "NodePort"] && object.spec.clusterIP != ""`,
+		`object.?metadata.labels.orValue({}).all(k, k.size() < 6)`,
+		`size(object.?data.orValue({})) <= 2`,
+		`object.spec.jobTemplate.spec.template.spec.restartPolicy == "Never"`,
+		`namespaceObject.metadata.name == object.metadata.namespace`,
+		`request.name == object.metadata.name && request.operation == "CREATE"`)
+}
+
 func (r random) condition() string {
 	return oneOf(r,
 		`has(object.metadata.labels) && "app" in object.metadata.labels`,

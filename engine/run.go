@@ -266,9 +266,9 @@ func (r *run) admitJob(j *job) {
 		r.locate(j)
 	}
 	if r.isUntouched(j) {
-		if a := (&admitted{job: j, loaded: r.load(j)}); r.decodes(a.loaded, nil) {
-			a.tellWarnings()
-		}
+		a := &admitted{job: j, loaded: r.load(j)}
+		r.decodes(a.loaded, nil)
+		a.tellWarnings()
 		r.conclude(unadmitted(&loaded{job: j}))
 		return
 	}
@@ -337,6 +337,7 @@ func (r *run) admit(l *loaded, memo *change.Memo) *admitted {
 	case r.exists(j):
 		a.trace = r.server.trace(nil)
 	case !r.decodes(l, memo):
+		a.tellWarnings()
 		return a
 	case !r.server.covers(a.request):
 		a.trace = r.server.planned(a.request)

@@ -117,6 +117,11 @@ var running = []Entry{
 		Advice: "Correct the name or the place of the field. The option field-validation can refuse the manifest, or ignore the field.",
 	},
 	{
+		Code: "version-deprecated", Severities: warnings, Title: "The version of the kind is deprecated",
+		Cause:  "An API server of the Kubernetes version warns with this text of the apiVersion of the manifest: a later Kubernetes version, or version of the CustomResourceDefinition, may not serve it.",
+		Advice: "Use the apiVersion that the message names.",
+	},
+	{
 		Code: "would-be-denied", Severities: warnings, Title: "A cluster would refuse the manifest",
 		Cause:  "The API server would refuse the object after the mutations, and the option validation is warn. The text is the server's.",
 		Advice: "Correct the manifest, or the policy.",

@@ -1,10 +1,13 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -106,7 +109,7 @@ func (d *definition) versions() []*Kind {
 			continue
 		}
 		if k := d.version(at.Index(i), version); k != nil {
-			k.Definition.Versions = names
+			k.Definition.Versions, k.Definition.Deprecation = names, d.deprecation(list, version)
 			kinds = append(kinds, k)
 		}
 	}
@@ -123,6 +126,27 @@ func (d *definition) convertible(versions []any) (names []string) {
 		names = append(names, text(version, "name"))
 	}
 	return names
+}
+
+// deprecation returns the warning of a server about a version, or "", as k8s.io/apiextensions-apiserver
+// v0.36.3 (pkg/apiserver/customresource_handler.go) does.
+func (d *definition) deprecation(versions []any, deprecated map[string]any) string {
+	name := text(deprecated, "name")
+	if deprecated["deprecated"] != true {
+		return ""
+	}
+	newest := name
+	for _, item := range versions {
+		other, _ := item.(map[string]any)
+		if other["served"] == true && other["deprecated"] != true && version.CompareKubeAwareVersionStrings(newest, text(other, "name")) < 0 {
+			newest = text(other, "name")
+		}
+	}
+	warning := fmt.Sprintf("%s/%s %s is deprecated", d.group, name, d.kind)
+	if newest != name {
+		warning += fmt.Sprintf("; use %s/%s %s", d.group, newest, d.kind)
+	}
+	return cmp.Or(text(deprecated, "deprecationWarning"), warning)
 }
 
 func (d *definition) version(at change.Path, version map[string]any) *Kind {

@@ -42,6 +42,8 @@ type Definition struct {
 	// Versions are the names of all versions, also of those that are not served. A server converts
 	// between them by the apiVersion alone. They are nil if a webhook converts.
 	Versions []string
+	// Deprecation is the server's warning about the version, or "".
+	Deprecation string
 
 	once    sync.Once
 	derived any

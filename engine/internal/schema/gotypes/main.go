@@ -4,7 +4,7 @@
 // documents. Gotypes is a module of its own, so that the modules of the API do not become
 // dependencies of preadmit.
 //
-//	go run . ARCHIVE FILE [NAMES]
+//	go run . ARCHIVE FILE LIFECYCLES [NAMES]
 //
 // ARCHIVE has the OpenAPI documents of a version of Kubernetes, which list the kinds it serves.
 // The types must be of the same version: go.mod has the default version, and -modfile=1.34.mod
@@ -29,6 +29,7 @@
 //	the OpenAPI schemas in CustomResourceDefinitions, [T list, {T map, or the name
 //	of a type.
 //
+// LIFECYCLES takes when the versions of kinds are deprecated and removed: lifecycle.go describes it.
 // NAMES takes what the errors of Go's JSON decoder show besides: names.go describes it.
 package main
 
@@ -43,13 +44,14 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 3 && len(os.Args) != 4 {
-		log.Fatal("usage: go run . ARCHIVE FILE [NAMES]")
+	if len(os.Args) != 4 && len(os.Args) != 5 {
+		log.Fatal("usage: go run . ARCHIVE FILE LIFECYCLES [NAMES]")
 	}
 	g := visit(os.Args[1])
 	write(os.Args[2], slices.Sorted(maps.Values(g.lines)))
-	if len(os.Args) == 4 {
-		write(os.Args[3], g.names())
+	write(os.Args[3], lifecycles())
+	if len(os.Args) == 5 {
+		write(os.Args[4], g.names())
 	}
 }
 

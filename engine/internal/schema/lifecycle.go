@@ -1,0 +1,72 @@
+package schema
+
+import (
+	_ "embed" // the table
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+)
+
+// lifecycleText says when servers began to warn of versions of built-in kinds, when they stopped to
+// serve them, and what replaces them; gotypes/lifecycle.go describes it.
+//
+//go:embed lifecycles.txt
+var lifecycleText string
+
+// A Lifecycle is what became of a version of a built-in kind. The numbers are minor versions of
+// Kubernetes, 0 for none.
+type Lifecycle struct {
+	Deprecated, Removed int
+	Replacement         gvk.Kind
+}
+
+var lifecycles = sync.OnceValue(func() map[string]Lifecycle {
+	all := map[string]Lifecycle{}
+	for line := range strings.Lines(lifecycleText) {
+		words := strings.Fields(line)
+		l := Lifecycle{}
+		l.Deprecated, _ = strconv.Atoi(words[1]) // - is 0
+		l.Removed, _ = strconv.Atoi(words[2])
+		if end := strings.LastIndexByte(words[3], '/'); end >= 0 {
+			l.Replacement = gvk.Parse(words[3][:end], words[3][end+1:])
+		}
+		all[words[0]] = l
+	}
+	return all
+})
+
+// LifecycleOf returns what became of a kind. It is zero for most kinds.
+func LifecycleOf(kind gvk.Kind) Lifecycle { return lifecycles()[kind.APIVersion()+"/"+kind.Kind] }
+
+// Deprecation returns the warning of a server of Kubernetes 1.minor about the version of a kind, or "".
+// The words for a built-in kind are those of k8s.io/apiserver v0.36.3 (pkg/endpoints/deprecation).
+func (k *Kind) Deprecation(minor int) string {
+	if k.Definition != nil {
+		return k.Definition.Deprecation
+	}
+	l := LifecycleOf(k.Kind)
+	if k.Custom || l.Deprecated == 0 || l.Deprecated > minor {
+		return ""
+	}
+	text := fmt.Sprintf("%s %s is deprecated in v1.%d+", k.APIVersion(), k.Kind.Kind, l.Deprecated)
+	if l.Removed > 0 {
+		text += fmt.Sprintf(", unavailable in v1.%d+", l.Removed)
+	}
+	if l.Replacement.Kind != "" {
+		text += fmt.Sprintf("; use %s %s", l.Replacement.APIVersion(), l.Replacement.Kind)
+	}
+	return text
+}
+
+// Removed returns what became of a kind that a server of Kubernetes 1.minor does not serve any more, and
+// that the registry does not have. ok is false for other kinds.
+func (r *Registry) Removed(kind gvk.Kind, minor int) (l Lifecycle, ok bool) {
+	if r.Lookup(kind) != nil {
+		return l, false
+	}
+	l = LifecycleOf(kind)
+	return l, l.Removed > 0 && l.Removed <= minor
+}

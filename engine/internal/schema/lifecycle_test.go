@@ -1,0 +1,42 @@
+package schema
+
+import (
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/release"
+)
+
+// TestLifecycleServed checks the table against the discovery of servers: what they serve has not been
+// removed.
+func TestLifecycleServed(t *testing.T) {
+	for minor := release.Oldest; minor <= release.Newest; minor++ {
+		for _, k := range BuiltinOf(minor).Kinds() {
+			if l := LifecycleOf(k.Kind); l.Removed > 0 && l.Removed <= minor {
+				t.Errorf("1.%d serves %s, which the table removes in 1.%d", minor, k.Kind, l.Removed)
+			}
+		}
+	}
+}
+
+// TestDeprecation compares warnings with those of kube-apiserver 1.36.3, and looks at other versions.
+func TestDeprecation(t *testing.T) {
+	for _, test := range []struct {
+		kind  gvk.Kind
+		minor int
+		want  string
+	}{
+		{gvk.Kind{Version: "v1", Kind: "Endpoints"}, 36, "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"},
+		{gvk.Kind{Version: "v1", Kind: "Endpoints"}, 32, ""},
+		{gvk.Parse("admissionregistration.k8s.io/v1alpha1", "MutatingAdmissionPolicyBinding"), 36, "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicyBinding is deprecated in v1.35+, unavailable in v1.38+"},
+		{gvk.Parse("admissionregistration.k8s.io/v1beta1", "MutatingAdmissionPolicyBinding"), 36, ""},
+		{gvk.Kind{Version: "v1", Kind: "Pod"}, 36, ""},
+	} {
+		if got := (&Kind{Kind: test.kind}).Deprecation(test.minor); got != test.want {
+			t.Errorf("%s in 1.%d: %q, not %q", test.kind, test.minor, got, test.want)
+		}
+	}
+	if _, removed := BuiltinOf(36).Removed(gvk.Parse("extensions/v1beta1", "Ingress"), 36); !removed {
+		t.Error("extensions/v1beta1 Ingress is served")
+	}
+}
