@@ -18,10 +18,14 @@ type fieldAnswer struct {
 	Warnings []string
 }
 
+const dotted = "a server warns of names of workloads that are no labels, with code that preadmit does not have"
+
 // fieldExceptions are records in which preadmit says something else.
 var fieldExceptions = map[string]string{
 	"builtin/quantities":         "a server refuses the names of the resources, with code that preadmit does not have",
 	"builtin/crd":                "a server refuses the default in the schema, too",
+	"metadata/25":                dotted,
+	"metadata/60":                dotted,
 	"builtin/typed-then-unknown": "preadmit refuses the value of the wrong type in its own words",
 }
 
@@ -73,7 +77,7 @@ func TestFieldValidation(t *testing.T) {
 			}
 		}
 	}
-	if compared != 62*3 {
+	if compared != 203*3 {
 		t.Errorf("%d answers are compared", compared)
 	}
 }

@@ -266,9 +266,12 @@ func (r *run) admitJob(j *job) {
 		r.locate(j)
 	}
 	if r.isUntouched(j) {
-		a := &admitted{job: j, loaded: r.load(j)}
-		r.decodes(a.loaded, nil)
-		a.tellWarnings()
+		a := &admitted{job: j, loaded: r.load(j), trace: r.server.trace(nil)}
+		if a.request = r.requestFor(a.loaded, nil, nil); r.decodes(a.loaded, nil) {
+			r.validateUntouched(a)
+		} else {
+			a.tellWarnings()
+		}
 		r.conclude(unadmitted(&loaded{job: j}))
 		return
 	}
@@ -341,7 +344,7 @@ func (r *run) admit(l *loaded, memo *change.Memo) *admitted {
 		return a
 	case !r.server.covers(a.request):
 		a.trace = r.server.planned(a.request)
-		a.tellWarnings()
+		r.validateUntouched(a)
 	default:
 		r.admitView(a)
 	}
@@ -383,6 +386,20 @@ func (r *run) admitView(a *admitted) {
 	}
 	a.tellValidation(r.set.settings.options.Validation)
 	a.tellUnwritable()
+}
+
+// validateUntouched validates a manifest that no policy matches.
+func (r *run) validateUntouched(a *admitted) {
+	p := a.job.place
+	if probe := r.server.trace(nil); !r.server.checkMetadata(p, a.request, a.loaded.raw, probe) {
+		view, err := r.server.defaulting.view(nil, p, a.loaded.raw) // a server adds a label to namespaces
+		if err != nil {
+			a.tell(a.job.refusal("manifest-invalid", "", err)...)
+			return
+		}
+		r.server.checkMetadata(p, a.request, view, a.trace)
+	}
+	a.tellValidation(r.set.settings.options.Validation)
 }
 
 // misplaced returns the error of a server if policies have moved the object to another namespace,

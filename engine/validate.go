@@ -17,7 +17,7 @@ import (
 // validate runs the validating admission on the object of a trace, after a server has prepared it
 // for storage. It adds to the trace whether the object is refused, and what policies say about it.
 func (s server) validate(p place, request policy.Request, t *trace) {
-	if s.checks(p.kind) && !s.check(p, &request, t) {
+	if s.checks(p.kind) && !s.check(p, &request, t) || !s.checkMetadata(p, &request, t.after, t) {
 		return
 	}
 	programs := s.programs[s.mutating():]
@@ -60,6 +60,18 @@ func (s server) check(p place, request *policy.Request, t *trace) bool {
 	for _, text := range warnings {
 		t.warnings = append(t.warnings, Warning{Text: text})
 	}
+	return s.valid(err, request, t)
+}
+
+// checkMetadata validates the metadata of an object of a built-in kind, and reports whether the request
+// continues.
+func (s server) checkMetadata(p place, request *policy.Request, object map[string]any, t *trace) bool {
+	return s.defaulting.validation == nil || s.valid(s.defaulting.validation.CheckMetadata(p.kind, object), request, t)
+}
+
+// valid reports whether a request continues after the validation of its object. An error is only a doubt
+// if a webhook may change the object.
+func (s server) valid(err error, request *policy.Request, t *trace) bool {
 	if err == nil {
 		return true
 	}

@@ -9,7 +9,7 @@
 // the packages of k8s.io/apiextensions-apiserver v0.36.3 that do not need those of a server.
 //
 // The files in order: prepare.go (all kinds), created.go (single kinds), update.go (the two objects
-// of an update), custom.go (the validation of custom resources), openapi.go (their schemas),
+// of an update), metadata.go (names, labels and annotations of built-in kinds), custom.go (the validation of custom resources), openapi.go (their schemas),
 // rules.go (x-kubernetes-validations), finalizers.go (warnings).
 package validation
 
@@ -66,11 +66,15 @@ func counts(kind *schema.Kind) bool {
 	if kind.Custom || kind.Unknown {
 		return true
 	}
-	name := kind.Kind.Kind
-	if kind.Group != "" {
-		name += "." + kind.Group
+	return counted[qualifiedName(kind)]
+}
+
+// qualifiedName returns the name of a kind with its group, as a server writes it.
+func qualifiedName(kind *schema.Kind) string {
+	if kind.Group == "" {
+		return kind.Kind.Kind
 	}
-	return counted[name]
+	return kind.Kind.Kind + "." + kind.Group
 }
 
 // preparations are what a server sets in objects of a kind when they are created.
