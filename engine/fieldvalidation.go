@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -49,7 +52,7 @@ func (r *run) acceptsFields(l *loaded, memo *change.Memo) bool {
 	j := l.job
 	unknown, typed := j.place.kind.UnknownFields(memo, l.raw)
 	if !typed {
-		if _, err := r.server.defaulting.view(memo, j.place, l.raw); err != nil {
+		if _, err := r.server.defaulting.view(memo, j.place, l.raw); err != nil && !isFilledIn(l.raw, err) {
 			l.tell(j.refusal("manifest-invalid", "", err)...)
 			return false
 		}
@@ -66,6 +69,21 @@ func (r *run) acceptsFields(l *loaded, memo *change.Memo) bool {
 		l.warnings = append(l.warnings, Warning{Text: p.Text, code: "field-unknown", field: j.document.At(p.Path)})
 	}
 	return true
+}
+
+// isFilledIn reports whether an error is about values that are references to variables, such as ${SIZE},
+// which Flux and envsubst fill in later.
+func isFilledIn(object map[string]any, err error) bool {
+	joined, ok := err.(interface{ Unwrap() []error })
+	return ok && !slices.ContainsFunc(joined.Unwrap(), func(problem error) bool {
+		var field *admission.FieldError
+		if !errors.As(problem, &field) {
+			return true
+		}
+		value, _ := field.Path.Get(object)
+		text, _ := value.(string)
+		return !strings.Contains(text, "${")
+	})
 }
 
 // strictRefusal returns the refusal of a server that validates fields strictly.

@@ -61,7 +61,9 @@ func (v *Server) CheckMetadata(kind *schema.Kind, object map[string]any) error {
 	u := &unstructured.Unstructured{Object: object}
 	problems := metadata.ValidateObjectMetaAccessor(u, kind.Namespaced, rule, field.NewPath("metadata"))
 	problems = slices.DeleteFunc(problems, func(problem *field.Error) bool {
-		return !slices.Contains(checked, problem.Field) || problem.Field == "metadata.name" && u.GetName() == ""
+		value, _ := problem.BadValue.(string)
+		isVariable := strings.Contains(value, "${") // which Flux and envsubst fill in later
+		return !slices.Contains(checked, problem.Field) || isVariable || problem.Field == "metadata.name" && u.GetName() == ""
 	})
 	if len(problems) == 0 {
 		return nil
