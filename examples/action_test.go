@@ -2,9 +2,14 @@ package examples
 
 import (
 	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,25 +166,119 @@ func TestActionInputs(t *testing.T) {
 	}
 }
 
-// TestGitLabComponent runs the script of the GitLab component.
-func TestGitLabComponent(t *testing.T) {
-	_, text, _ := strings.Cut(read(t, "../templates/preadmit.yml"), "\n---\n")
-	for name, value := range map[string]string{"job-name": "preadmit", "command": "diff", "args": "--strict", "policies": "policies", "manifests": "MANIFESTS"} {
+// gitLabScript returns the script of the GitLab component with its inputs.
+func gitLabScript(t *testing.T, inputs map[string]string) string {
+	t.Helper()
+	head, text, _ := strings.Cut(read(t, "../templates/preadmit.yml"), "\n---\n")
+	var component struct {
+		Spec struct {
+			Inputs map[string]struct{ Default string }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(head), &component); err != nil {
+		t.Fatal(err)
+	}
+	for name, input := range component.Spec.Inputs {
+		value, given := inputs[name]
+		if !given {
+			value = input.Default
+		}
 		text = strings.ReplaceAll(text, "$[[ inputs."+name+" ]]", value)
 	}
 	var jobs map[string]struct{ Script []string }
 	if err := yaml.Unmarshal([]byte(text), &jobs); err != nil {
 		t.Fatal(err)
 	}
+	// GitLab runs the lines of a script in one shell, which ends when a line fails.
+	return strings.Join(jobs["preadmit"].Script, "\n")
+}
+
+// TestGitLabComponent runs the script of the GitLab component without a merge request.
+func TestGitLabComponent(t *testing.T) {
 	for manifests, want := range map[string]int{"deploy": 0, "apps": 1, "missing": 2} {
 		directory := copied(t, "ci")
-		// GitLab runs the lines of a script in one shell, which ends when a line fails.
-		lines := strings.ReplaceAll(strings.Join(jobs["preadmit"].Script, "\n"), "MANIFESTS", manifests)
-		if r := command(t, directory, "", "sh", "-e", "-c", lines); r.status != want {
+		script := gitLabScript(t, map[string]string{"args": "--strict", "policies": "policies", "manifests": manifests})
+		if r := command(t, directory, "", "sh", "-e", "-c", script); r.status != want {
 			t.Errorf("%s: exit status %d, want %d\n%s%s", manifests, r.status, want, r.stdout, r.stderr)
 		}
 		if want < 2 && !strings.Contains(read(t, filepath.Join(directory, "preadmit.xml")), "<testsuites") {
 			t.Errorf("%s: there is no report", manifests)
 		}
+	}
+}
+
+// gitLab is a server with the notes of a merge request. It records what it is asked.
+type gitLab struct {
+	notes string
+	asked []string
+	body  string
+}
+
+// ServeHTTP implements http.Handler.
+func (g *gitLab) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("PRIVATE-TOKEN") != "secret" {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
+	g.asked = append(g.asked, r.Method+" "+r.URL.Path)
+	if r.Method == http.MethodGet {
+		fmt.Fprint(w, g.notes)
+		return
+	}
+	g.body = r.FormValue("body")
+	fmt.Fprint(w, "{}")
+}
+
+// TestGitLabComment shows that the component posts what a merge request changes in the cluster as a
+// comment, and edits the comment of an earlier pipeline.
+func TestGitLabComment(t *testing.T) {
+	for _, program := range []string{"curl", "jq"} {
+		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") != "true" {
+			t.Skip("there is no", program)
+		}
+	}
+	const notes = "/api/v4/projects/5/merge_requests/3/notes"
+	git := "git -c user.name=a -c user.email=a@example.com -c init.defaultBranch=main "
+	earlier := `[{"id":6,"body":"x"},{"id":7,"body":"<!-- preadmit diff -->\nold"}]`
+	for name, test := range map[string]struct {
+		change, notes, token string
+		inputs               map[string]string
+		status               int
+		asked                []string
+		body, log            string
+	}{
+		"nothing":      {change: "true", notes: "[]", token: "secret", asked: []string{"GET " + notes}},
+		"image":        {change: "sed -i s/web:3.1/web:3.2/ apps/shop.yaml", notes: "[]", token: "secret", status: 1, asked: []string{"GET " + notes, "POST " + notes}, body: "+        image: mirror.example.com/shop/web:3.2"},
+		"policy again": {change: "sed -i s/mirror.example.com/cache.example.com/ policies/mirror.yaml", notes: earlier, token: "secret", status: 1, asked: []string{"GET " + notes, "PUT " + notes + "/7"}, body: "by policy mirror"},
+		"mended":       {change: "true", notes: earlier, token: "secret", asked: []string{"GET " + notes, "PUT " + notes + "/7"}, body: "found nothing"},
+		"no token":     {change: "sed -i s/web:3.1/web:3.2/ apps/shop.yaml", status: 1, log: "no variable PREADMIT_TOKEN"},
+		"wrong token":  {change: "sed -i s/web:3.1/web:3.2/ apps/shop.yaml", token: "other", status: 1, log: "could not comment"},
+		"no comment":   {change: "sed -i s/web:3.1/web:3.2/ apps/shop.yaml", token: "secret", inputs: map[string]string{"comment": "false"}, status: 1},
+		"no base":      {change: "true", notes: "[]", token: "secret", inputs: map[string]string{"base": "none"}, status: 1, asked: []string{"GET " + notes, "POST " + notes}, body: "mirror.example.com"},
+		"broken":       {change: "echo 'kind: [' > apps/shop.yaml", notes: "[]", token: "secret", status: 2, asked: []string{"GET " + notes, "POST " + notes}, body: "preadmit failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, clone := copied(t, "ci"), t.TempDir()
+			r := command(t, from, "", "sh", "-ec", git+"init -q && git config uploadpack.allowAnySHA1InWant true && git add -A && "+git+"commit -qm base && git rev-parse HEAD && "+
+				test.change+" && "+git+"commit -qam change --allow-empty && git clone -q --depth=1 file://$PWD "+clone)
+			if r.status != 0 {
+				t.Fatalf("%s%s", r.stdout, r.stderr)
+			}
+			server := &gitLab{notes: test.notes}
+			listening := httptest.NewServer(server)
+			defer listening.Close()
+			inputs := map[string]string{"policies": "policies", "manifests": "apps"}
+			maps.Copy(inputs, test.inputs)
+			environment := fmt.Sprintf("CI_API_V4_URL=%s/api/v4 CI_PROJECT_ID=5 CI_MERGE_REQUEST_IID=3 CI_MERGE_REQUEST_DIFF_BASE_SHA=%s PREADMIT_TOKEN=%s ", listening.URL, strings.TrimSpace(r.stdout), test.token)
+			write(t, filepath.Join(from, "script"), gitLabScript(t, inputs))
+			r = command(t, clone, "", "sh", "-c", environment+"sh -e "+filepath.Join(from, "script"))
+			if r.status != test.status || !strings.Contains(r.stdout, test.log) || strings.Contains(r.stdout+r.stderr, "secret") {
+				t.Errorf("exit status %d, want %d and %q\n%s%s", r.status, test.status, test.log, r.stdout, r.stderr)
+			}
+			if !slices.Equal(server.asked, test.asked) || !strings.Contains(server.body, test.body) {
+				t.Errorf("asked %q, want %q; the comment has no %q:\n%s", server.asked, test.asked, test.body, server.body)
+			}
+		})
 	}
 }
