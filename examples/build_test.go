@@ -147,11 +147,11 @@ func TestBuildPositions(t *testing.T) {
 		want []string
 	}{
 		{[]string{"check", "-v", "--build", "-p", "policies/deny.yaml", "prod", "chart", "asked"}, []string{
-			"base/web.yaml:2:1: Service/shop/prod-web\n", "base/web.yaml:7:1: apps/Deployment/shop/prod-web\n", "base/kustomization.yaml:5:3: ConfigMap/shop/prod-settings-",
-			"base/kustomization.yaml:3:3: error[denied]: ConfigMap/shop/prod-other-", "    prod: rendered here\n", "asked/own.yaml:3:1: error[denied]: Service/default/asked:",
-			"chart/templates/hidden.yaml:1:1: error[denied]: ConfigMap/default/hidden:", "chart/templates/plain.yaml:2:1: ConfigMap/default/plain\n",
-			"chart/templates/two.yaml:1:1: ConfigMap/default/a\n", "chart/templates/two.yaml:1:1: ConfigMap/default/chart-c\n",
-			"chart/templates/web.yaml:3:1: Service/default/chart-one\n", "chart/templates/web.yaml:9:1: apps/Deployment/default/chart\n",
+			"base/web.yaml:2:1: Service/shop/prod-web, rendered in prod\n", "base/web.yaml:7:1: apps/Deployment/shop/prod-web, rendered in prod\n", "base/kustomization.yaml:5:3: ConfigMap/shop/prod-settings-",
+			"base/kustomization.yaml:3:3: ConfigMap/shop/prod-other-", "    asked: rendered here\n", "asked/own.yaml:3:1: error[denied]: Service/default/asked:",
+			"chart/templates/hidden.yaml:1:1: ConfigMap/default/hidden, rendered in chart\n", "chart/templates/plain.yaml:2:1: ConfigMap/default/plain, rendered in chart\n",
+			"chart/templates/two.yaml:1:1: ConfigMap/default/a, rendered in chart\n", "chart/templates/two.yaml:1:1: ConfigMap/default/chart-c, rendered in chart\n",
+			"chart/templates/web.yaml:3:1: Service/default/chart-one, rendered in chart\n", "chart/templates/web.yaml:9:1: apps/Deployment/default/chart, rendered in chart\n",
 		}},
 		{[]string{"diff", "--build", "-o", "github", "-p", "policies/team.yaml", "prod"}, []string{"::warning title=preadmit mutation,file=base/web.yaml,line=19,col=16::apps/Deployment/shop/prod-web:"}},
 		{[]string{"diff", "--build", "-o", "json", "-p", "policies/team.yaml", "prod"}, []string{`"renderedIn": "prod"`, `"line": 19`}},

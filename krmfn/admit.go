@@ -52,7 +52,7 @@ func (a *admission) locate(at source.Position, field change.Path) source.Positio
 func (a *admission) located(d source.Diagnostic) source.Diagnostic {
 	field, _ := change.ParsePath(d.Field)
 	if at := a.locate(d.At, field); at != d.At {
-		d.Related = append(slices.Clone(d.Related), source.Place{Name: report.RenderedHere, At: source.Position{File: d.At.File}})
+		d.Related = append(slices.Clone(d.Related), source.Place{Name: source.RenderedHere, At: source.Position{File: d.At.File}})
 		d.At = at
 	}
 	return d

@@ -242,9 +242,6 @@ func startOf(d *manifest.Document, path change.Path) int {
 	return at.Line
 }
 
-// RenderedHere is the name of the place where an object was rendered.
-const RenderedHere = "rendered here"
-
 // Locate gives all manifests and edits the positions in the repository that at returns for positions in
 // what was rendered, and the fields there.
 func (r *Report) Locate(at func(source.Position, change.Path) source.Position) {
@@ -262,7 +259,7 @@ func (m *Manifest) rendered() []source.Place {
 	if m.At.File == m.Origin.File {
 		return nil
 	}
-	return []source.Place{{Name: RenderedHere, At: source.Position{File: m.Origin.File}}}
+	return []source.Place{{Name: source.RenderedHere, At: source.Position{File: m.Origin.File}}}
 }
 
 // sortMarks sorts marks by line.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/internal/lazyregexp"
@@ -53,14 +54,24 @@ func (d Diagnostic) saying() saying {
 		field = items().ReplaceAllString(field, "[]")
 	}
 	related := ""
-	if d.Related != nil {
-		related = fmt.Sprint(d.Related)
+	if rule := slices.DeleteFunc(slices.Clone(d.Related), Place.isRendered); len(rule) > 0 {
+		related = fmt.Sprint(rule)
 	}
 	return saying{d.Severity, d.Code, field, d.Message, d.Advice, d.Excerpt, related}
 }
 
-// about returns the object and the field that a diagnostic is about.
+// RenderedHere is the name of the place where an object was rendered from what is in the repository.
+const RenderedHere = "rendered here"
+
+func (p Place) isRendered() bool { return p.Name == RenderedHere }
+
+// about returns the object and the field that a diagnostic is about, and where the object was rendered.
 func (d Diagnostic) about() string {
+	if i := slices.IndexFunc(d.Related, Place.isRendered); i >= 0 {
+		rendered := d.Related[i].At.File
+		d.Related = nil
+		return d.about() + ", rendered in " + Printable(rendered)
+	}
 	if d.Subject != "" && d.Field != "" {
 		return d.Subject + ": " + d.Field
 	}
