@@ -28,9 +28,6 @@ func ofFindings() []dimension {
 				return admissionPolicy(fmt.Sprint("p-", i), "configmaps", apply(`has(object.metadata.nam) ? Object{} : Object{}`))
 			}), configMaps(1))
 		}},
-		{name: "findings/refused", n: 25, files: func(n int) map[string]string {
-			return input(clusterPolicy("p", rule("r", "ConfigMap", "patchStrategicMerge: {metadata: {labels: {"+lines(n, "l-#: 1, ")+"}}}")), configMaps(1))
-		}},
 		{name: "findings/random order", n: 25, files: func(n int) map[string]string {
 			return input(clusterPolicy("p", rule("r", "ConfigMap", "patchStrategicMerge: {data: {"+lines(n, `key-#: "{{ keys(request.object.data)[0] }}", `)+"}}")), configMaps(1))
 		}},

@@ -55,11 +55,6 @@ func ofRules() []dimension {
 				return rule(fmt.Sprint("r-", i), "ConfigMap", fmt.Sprintf("patchStrategicMerge: {metadata: {labels: {team: x-%d}}}", i))
 			})), configMaps(1))
 		}},
-		{name: "kyverno/policies", n: 16, files: func(n int) map[string]string {
-			return input(repeat(n, func(i int) string {
-				return clusterPolicy(fmt.Sprint("p-", i), rule("r", "ConfigMap", fmt.Sprintf("patchStrategicMerge: {metadata: {labels: {team: x-%d}}}", i)))
-			}), configMaps(1))
-		}},
 		{name: "kyverno/patch", n: 50, files: func(n int) map[string]string {
 			return input(clusterPolicy("team", rule("r", "ConfigMap", "patchStrategicMerge: {data: {"+lines(n, "key-#: new, ")+"}}")), configMap(n))
 		}},
