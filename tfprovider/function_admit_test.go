@@ -220,7 +220,7 @@ func TestAdmitPartly(t *testing.T) {
 	}
 	for i, directory := range recordings(t) {
 		// Some of them, because all take a minute.
-		if name := filepath.Base(directory); i%every == 0 || name == "finalizers-and-owners" || name == "service-account-alias" {
+		if name := filepath.Base(directory); i%every == 0 || name == "finalizers-and-owners" || name == "service-account-alias" || name == "limit-range" {
 			directories = append(directories, directory)
 		}
 	}

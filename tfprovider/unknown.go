@@ -65,7 +65,10 @@ const (
 
 // defaulting are the values of fields by which a server sets defaults of other fields.
 var defaulting = map[string][]string{
-	"type":            {"ClusterIP", "NodePort", "LoadBalancer", "ExternalName", "RollingUpdate", "Recreate", "OnDelete"},
+	"type":            {"ClusterIP", "NodePort", "LoadBalancer", "ExternalName", "RollingUpdate", "Recreate", "OnDelete", "Container", "Pod", "PersistentVolumeClaim", "Resource"},
+	"kind":            {"User", "Group", "ServiceAccount"},
+	"allocationMode":  {"All", "ExactCount"},
+	"restartPolicy":   {"Always", "Never"},
 	"sessionAffinity": {"None", "ClientIP"},
 }
 
