@@ -20,7 +20,7 @@ const module = "github.com/preadmit/preadmit"
 // lower rungs. So languages do not depend on each other, and neither do frontends.
 var ladder = [][]string{
 	{"internal/archive", "internal/lazyregexp", "internal/racing"},
-	{"engine/gvk", "engine/source", "engine/internal/number", "engine/internal/wildcard", "engine/internal/dns", "engine/internal/image", "engine/internal/parallel", "engine/internal/release"},
+	{"engine/gvk", "engine/source", "engine/internal/number", "engine/internal/wildcard", "engine/internal/dns", "engine/internal/image", "engine/internal/parallel", "engine/internal/release", "engine/internal/unknown"},
 	{"engine/change"},
 	{"engine/limit", "engine/internal/podspec"},
 	{"engine/manifest", "engine/internal/schema"},
