@@ -124,9 +124,9 @@ func checkCommands(t *testing.T, directory, file string) {
 	}
 }
 
-// unrun matches shell lines of the README that need a release or a cluster, and the line with the
-// tests, which TestReadmeTests checks.
-var unrun = regexp.MustCompile(`^(go install|export|kubectl get|go test) `)
+// unrun matches shell lines of the README that need a release or a cluster (for those of snapshot and
+// verify, stories of krmfn have one), and the line with the tests, which TestReadmeTests checks.
+var unrun = regexp.MustCompile(`^(go install|export|kubectl get|go test|preadmit snapshot) |\| preadmit verify `)
 
 // TestReadmeLines runs the shell lines of the README without output, each in a directory with files
 // of the examples.
@@ -147,6 +147,9 @@ func TestReadmeLines(t *testing.T) {
 				}
 			}
 			write(t, filepath.Join(directory, "policies.yaml"), read(t, "quickstart/policies/pull-policy.yaml"))
+			if err := os.CopyFS(filepath.Join(directory, "cluster"), os.DirFS("quickstart/policies")); err != nil {
+				t.Fatal(err)
+			}
 			write(t, filepath.Join(directory, "context.yaml"), "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n")
 			if r := command(t, directory, "", "bash", "-o", "pipefail", "-c", line); r.status != 0 || r.stdout+r.stderr == "" {
 				t.Errorf("$ %sexit status %d\n%s", line, r.status, r.stderr)
