@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -84,6 +85,54 @@ func isFilledIn(object map[string]any, err error) bool {
 		text, _ := value.(string)
 		return !strings.Contains(text, "${")
 	})
+}
+
+// acceptsSurely reports whether the server surely says nothing about a manifest that policies leave
+// alone. It builds only the metadata: most manifests that no policy matches are never built as a whole.
+func (r *run) acceptsSurely(j *job) bool {
+	kind := j.place.kind
+	if j.made != nil || kind.Custom || kind.Unknown || kind.Type() == nil || kind.Deprecation(r.set.settings.minor) != "" {
+		return false
+	}
+	if _, removed := r.currentSchemas().Removed(kind.Kind, r.set.settings.minor); removed || !j.document.Fits(strict{kind.Type()}) {
+		return false
+	}
+	validation := r.server.defaulting.validation
+	return validation == nil || validation.CheckMetadata(kind, map[string]any{"metadata": j.document.Metadata()}) == nil
+}
+
+// strict is a type as a strict decoder applies it.
+type strict struct{ of *schema.Type }
+
+func strictly(t *schema.Type) manifest.Fitting {
+	if t == nil || t.Scalar == schema.Untyped {
+		return nil
+	}
+	return strict{t}
+}
+
+// Member implements manifest.Fitting.
+func (s strict) Member(key string) (of manifest.Fitting, ok bool) {
+	switch f := s.of.Declared(key); {
+	case s.of.IsList || s.of.Scalar != schema.NotScalar:
+		return nil, false
+	case f != nil:
+		return strictly(f.Type), true
+	case s.of.Elem != nil:
+		return strictly(s.of.Elem), true
+	}
+	return nil, s.of.Preserve
+}
+
+// Item implements manifest.Fitting.
+func (s strict) Item() (of manifest.Fitting, ok bool) { return strictly(s.of.Elem), s.of.IsList }
+
+// Accepts implements manifest.Fitting.
+func (s strict) Accepts(scalar any) bool {
+	if _, isText := scalar.(string); isText && s.of.Scalar == schema.String && s.of.Format == "" {
+		return true
+	}
+	return len(s.of.Check(scalar)) == 0
 }
 
 // strictRefusal returns the refusal of a server that validates fields strictly.

@@ -107,3 +107,79 @@ func answerAbout(t *testing.T, options Options, definitions []json.RawMessage, o
 	}
 	return answer
 }
+
+// FuzzAcceptsSurely checks the shortcut for manifests that no policy matches: where it finds that a
+// server surely says nothing, decoding and validation find nothing.
+func FuzzAcceptsSurely(f *testing.F) {
+	for _, text := range fieldSeeds(f) {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) { acceptedSurely(t, text) })
+}
+
+// TestAcceptsSurely counts the seeds for which the shortcut decides.
+func TestAcceptsSurely(t *testing.T) {
+	surely := 0
+	for _, text := range fieldSeeds(t) {
+		surely += acceptedSurely(t, text)
+	}
+	if surely < 6 {
+		t.Errorf("only %d manifests surely decode", surely)
+	}
+}
+
+func acceptedSurely(t *testing.T, text string) (surely int) {
+	t.Helper()
+	stream, diagnostics := manifest.Read("manifest.yaml", []byte(text))
+	set, _ := Compile(nil, nil, Options{})
+	if source.HasErrors(diagnostics) || set == nil {
+		return 0
+	}
+	r := set.begin(t.Context(), set.sort([]*manifest.Stream{stream}), nil)
+	if r.invalid() {
+		return 0
+	}
+	for _, j := range r.jobs {
+		if !r.acceptsSurely(j) {
+			continue
+		}
+		surely++
+		r.validateAlone(j)
+		if len(j.diagnostics) > 0 || len(j.result.Warnings) > 0 {
+			t.Errorf("%s\nis surely accepted, but with %v %v", text, j.diagnostics, j.result.Warnings)
+		}
+	}
+	return surely
+}
+
+// fieldSeeds are the recorded objects, and manifests with all kinds of values.
+func fieldSeeds(t testing.TB) []string {
+	seeds := []string{
+		"apiVersion: v1\nkind: Service\nmetadata: {name: a, labels: &l {a: b}}\nspec:\n  selector: *l\n  ports: [{port: 80, targetPort: web}, {port: 81, targetPort: 8080}]\n",
+		"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\n  creationTimestamp: null\nspec:\n  replicas: 3\n  template:\n    spec:\n      containers:\n      - name: a\n        resources: {limits: {cpu: 1, memory: 1Gi}}\n        tty: true\n",
+		"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {a: YQ==, b: }\nstringData:\n  c: |\n    text\n",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, creationTimestamp: \"2026-01-01T00:00:00Z\"}\ndata: {a: \"1\", b: 1}\n",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: \"1\"}\nbinaryData: {b: x}\n",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Upper}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {a: -b}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {-a: b}}\n",
+		"apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Endpoints\nmetadata: {name: a}\n",
+		"{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {\"name\": \"a\"}, \"spec\": {\"containers\": [{\"name\": \"a\", \"ports\": [{\"containerPort\": 8080.0}]}], \"priority\": 1e1}}",
+		"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Namespace, metadata: {name: a}}\n- {apiVersion: v1, kind: Namespace, metadata: {name: b}, spec: {finalizers: kubernetes}}\n",
+	}
+	files, _ := filepath.Glob("testdata/fields/*.json")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var recorded struct {
+			Records []struct{ Object json.RawMessage }
+		}
+		if err := json.Unmarshal(text, &recorded); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range recorded.Records {
+			seeds = append(seeds, string(r.Object))
+		}
+	}
+	return seeds
+}

@@ -266,11 +266,8 @@ func (r *run) admitJob(j *job) {
 		r.locate(j)
 	}
 	if r.isUntouched(j) {
-		a := &admitted{job: j, loaded: r.load(j), trace: r.server.trace(nil)}
-		if a.request = r.requestFor(a.loaded, nil, nil); r.decodes(a.loaded, nil) {
-			r.validateUntouched(a)
-		} else {
-			a.tellWarnings()
+		if !r.acceptsSurely(j) {
+			r.validateAlone(j)
 		}
 		r.conclude(unadmitted(&loaded{job: j}))
 		return
@@ -386,6 +383,16 @@ func (r *run) admitView(a *admitted) {
 	}
 	a.tellValidation(r.set.settings.options.Validation)
 	a.tellUnwritable()
+}
+
+// validateAlone decodes and validates a manifest that policies leave alone.
+func (r *run) validateAlone(j *job) {
+	a := &admitted{job: j, loaded: r.load(j), trace: r.server.trace(nil)}
+	if a.request = r.requestFor(a.loaded, nil, nil); r.decodes(a.loaded, nil) {
+		r.validateUntouched(a)
+	} else {
+		a.tellWarnings()
+	}
 }
 
 // validateUntouched validates a manifest that no policy matches.

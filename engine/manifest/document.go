@@ -123,6 +123,17 @@ func (d *Document) Object() map[string]any {
 	return object
 }
 
+// Metadata returns the metadata of the Object, without building the rest; nil if it is not a map.
+func (d *Document) Metadata() map[string]any {
+	t := d.unit.tape()
+	i := t.lookup(d.root, "metadata")
+	if i < 0 {
+		return nil
+	}
+	metadata, _ := t.value(i).(map[string]any)
+	return metadata
+}
+
 // At returns the position of the value at path in the stream. For a null without text it is the
 // position of the key, and for a missing value the position of the deepest ancestor that exists.
 // The empty path has the position of the document's first key.
@@ -202,6 +213,20 @@ func (d *Document) Changed() bool { return len(d.splices) > 0 }
 func (d *Document) Reset() {
 	d.splices, d.anew = nil, nil
 }
+
+// Fitting is the type of a value, as far as Fits asks for it. A nil Fitting accepts everything.
+type Fitting interface {
+	// Member returns the type of the value under a key, if maps fit and may have the key.
+	Member(key string) (of Fitting, ok bool)
+	// Item returns the type of the items, if lists fit.
+	Item() (of Fitting, ok bool)
+	// Accepts reports whether a scalar fits.
+	Accepts(scalar any) bool
+}
+
+// Fits reports whether the Object of the document surely fits a type, without building it. It is
+// false for a document with aliases, too.
+func (d *Document) Fits(of Fitting) bool { return d.unit.tape().fits(d.root, of) }
 
 // Release frees the memory of the document's tape. The text is scanned again when the tape is
 // needed.

@@ -203,6 +203,32 @@ func (t *tape) within(i int, object map[string]any) bool {
 	return true
 }
 
+// fits reports whether the node at index i surely fits a shape. Aliases are not followed.
+func (t *tape) fits(i int, shape Fitting) bool {
+	n := &t.nodes[i]
+	switch {
+	case shape == nil:
+		return true
+	case n.kind == alias:
+		return false
+	case n.kind.isMap():
+		for k := i + 1; k < int(n.next); k = int(t.nodes[k+1].next) {
+			member, ok := shape.Member(t.key(k))
+			if !ok || !t.fits(k+1, member) {
+				return false
+			}
+		}
+		return true
+	case n.kind.isSequence():
+		item, ok := shape.Item()
+		for k := i + 1; ok && k < int(n.next); k = int(t.nodes[k].next) {
+			ok = t.fits(k, item)
+		}
+		return ok
+	}
+	return shape.Accepts(t.value(i))
+}
+
 // count returns the number of children of the collection at index i.
 func (t *tape) count(i int) int {
 	count := 0

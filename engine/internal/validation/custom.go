@@ -78,6 +78,9 @@ func (v *Server) UnknownFields(kind *schema.Kind, object map[string]any) (unknow
 	if c == nil {
 		return nil
 	}
+	if keepsAll(object, c.structural) {
+		return nil
+	}
 	object = change.CloneObject(object)
 	paths := pruning.PruneWithOptions(object, c.structural, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	_, embedded := objectmeta.CoerceWithOptions(nil, object, c.structural, false, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
@@ -86,6 +89,52 @@ func (v *Server) UnknownFields(kind *schema.Kind, object map[string]any) (unknow
 		unknown = append(unknown, schema.Problem{Path: at, Text: fmt.Sprintf("unknown field %q", path)})
 	}
 	return unknown
+}
+
+// keepsAll reports whether a server surely drops no field of a custom resource. It is a shortcut: most
+// objects have no such field, and pruning needs a copy.
+func keepsAll(object map[string]any, s *structural.Structural) bool {
+	for key, value := range object {
+		if key != "apiVersion" && key != "kind" && key != "metadata" && !keepsMember(key, value, s) {
+			return false
+		}
+	}
+	return true
+}
+
+func keepsMember(key string, value any, s *structural.Structural) bool {
+	if property, ok := s.Properties[key]; ok {
+		return keeps(value, &property)
+	}
+	if s.AdditionalProperties != nil {
+		return keeps(value, s.AdditionalProperties.Structural)
+	}
+	return s.XPreserveUnknownFields
+}
+
+// keeps is keepsAll for a value of an object. It leaves objects in objects to pruning.
+func keeps(value any, s *structural.Structural) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		if s == nil || s.XEmbeddedResource {
+			return false
+		}
+		for key, member := range value {
+			if !keepsMember(key, member, s) {
+				return false
+			}
+		}
+	case []any:
+		if s == nil {
+			return false
+		}
+		for _, item := range value {
+			if (s.Items != nil || !s.XPreserveUnknownFields) && !keeps(item, s.Items) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // custom validates the objects of a version of a CustomResourceDefinition, as the strategy of
