@@ -1,10 +1,14 @@
 package jsonpatch
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	evanphx "github.com/evanphx/json-patch/v5"
 
 	"github.com/preadmit/preadmit/engine/limit"
 )
@@ -21,6 +25,21 @@ import (
 // key selects by its name; in Kyverno it selects the map itself.
 var Kyverno = Dialect{
 	(*document).addV5, (*document).removeV5, (*document).replaceV5, (*document).testV5, (*document).transferV5,
+}
+
+// Rewrites reports whether Kyverno's patch changes the JSON of an object, whose keys are sorted, even if
+// the object stays the same: a key that is removed and added again is then the last of its map.
+func Rewrites(object map[string]any, patch []byte) bool {
+	before, err := json.Marshal(object)
+	if err != nil {
+		return false
+	}
+	operations, err := evanphx.DecodePatch(patch)
+	if err != nil {
+		return false
+	}
+	after, err := operations.ApplyWithOptions(before, &evanphx.ApplyOptions{SupportNegativeIndices: true, AllowMissingPathOnRemove: true, EnsurePathExistsOnAdd: true})
+	return err == nil && !bytes.Equal(before, after)
 }
 
 // maxIndex is the maximum index in a pointer: add fills a new list with nulls up to the index.

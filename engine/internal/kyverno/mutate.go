@@ -38,27 +38,39 @@ func (e *patchError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *patchError) Unwrap() error { return e.err }
 
-const changesNothing = "the patch changes nothing"
+// outcome is what a rule makes of an object.
+type outcome struct {
+	results []result
+	// reason says why there are no results.
+	reason string
+	// applied says that Kyverno counts the rule as applied: see [foreach.entries] and [rule.unchanged].
+	applied bool
+}
 
-// mutate applies all patches of a rule to an object, or none if one fails. reason says why there
-// are no results.
-func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type) (results []result, reason string, err error) {
+const (
+	changesNothing  = "the patch changes nothing"
+	changesOnlyText = "the patch changes only how the object is written as JSON, which counts for applyRules: One"
+)
+
+// mutate applies all patches of a rule to an object, or none if one fails.
+func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type) (outcome, error) {
 	if r.foreach.Given() {
 		s.variables() // all elements share them
 		f := foreach{rule: r, shape: t, object: object}
-		if err := f.entries(s, r.foreach, 0, ""); err != nil {
-			return nil, "", err
+		applied, err := f.entries(s, r.foreach, 0, "")
+		if err != nil {
+			return outcome{}, err
 		}
-		return f.results, f.reason(), nil
+		return outcome{f.results, f.reason(), applied}, nil
 	}
 	if err := s.substituteOthers(r); err != nil {
-		return nil, "", err
+		return outcome{}, err
 	}
 	patched, reason, err := s.patch(r, &r.patch, r.substitution(r.patch.Path), object, t)
 	if err != nil || reason != "" {
-		return nil, reason, err
+		return outcome{reason: reason, applied: reason == changesOnlyText}, err
 	}
-	return []result{{object: patched, at: r.patch.Path}}, "", nil
+	return outcome{results: []result{{object: patched, at: r.patch.Path}}, applied: true}, nil
 }
 
 // substituteOthers replaces the variables of a rule outside its patch, to no effect but errors: see
@@ -156,7 +168,7 @@ func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]
 	case reason != "":
 		return nil, reason, nil
 	case change.Equal(patched, object):
-		return nil, changesNothing, nil
+		return nil, r.unchanged(patch, value, object), nil
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
 		if patched[key] != object[key] {
@@ -164,6 +176,31 @@ func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]
 		}
 	}
 	return patched, "", nil
+}
+
+// unchanged returns the reason why a patch does not change an object. For applyRules: One, Kyverno
+// compares the object's JSON before and after a rule without foreach: Mutate in
+// pkg/engine/mutate/mutation.go.
+func (r *rule) unchanged(patch *patch, value any, object map[string]any) string {
+	if r.one && !r.foreach.Given() && patch.kind() == "patchesJson6902" && rewrites(object, value) {
+		return changesOnlyText
+	}
+	return changesNothing
+}
+
+// rewrites reports whether a JSON Patch changes the JSON of an object. Kyverno sorts the keys of a patch
+// in YAML, but not of one in JSON.
+func rewrites(object map[string]any, value any) bool {
+	text, _ := value.(string)
+	if strings.HasPrefix(text, "[") {
+		return jsonpatch.Rewrites(object, []byte(text))
+	}
+	parsed, err := manifest.Value(text)
+	if err != nil {
+		return false
+	}
+	written, err := json.Marshal(parsed)
+	return err == nil && jsonpatch.Rewrites(object, written)
 }
 
 // apply applies a patch whose variables are replaced.
@@ -336,32 +373,43 @@ func (f *foreach) reason() string {
 const maxElements = 20000
 
 // entries runs the entries of a foreach. An entry sees the changes of the entries before; its
-// elements are those of its list when the entry starts.
-func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) error {
+// elements are those of its list when the entry starts. They see the object as it was then: the
+// entries of a nested foreach do not see what it changed for elements before. applied says that an
+// entry changed the object, and did not change it back: mutateForEach and mutateElements in
+// pkg/engine/handlers/mutation/common.go.
+func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) (applied bool, err error) {
 	for i, entry := range n.Items() {
-		s := s.child()
-		if len(f.results) > 0 {
+		before := f.object
+		if err := f.entry(s.child(), entry, fmt.Sprintf("%sforeach[%d]", label, i), depth); err != nil {
+			return false, err
+		}
+		if !change.Equal(before, f.object) {
+			applied = true
 			s.setObject(f.object) // of a target, too
 		}
-		elements, err := s.query(entry.At("list").Text())
-		if err != nil {
-			return &substituteError{entry.At("list").Path, explain(entry.At("list").Text(), err, false)}
+	}
+	return applied, nil
+}
+
+// entry runs an entry of a foreach for the elements of its list.
+func (f *foreach) entry(s *scope, entry policy.Node, label string, depth int) error {
+	elements, err := s.query(entry.At("list").Text())
+	if err != nil {
+		return &substituteError{entry.At("list").Path, explain(entry.At("list").Text(), err, false)}
+	}
+	list, ok := elements.([]any)
+	if !ok {
+		list = []any{elements}
+	}
+	for _, index := range order(entry, len(list)) {
+		if list[index] == nil {
+			continue
 		}
-		list, ok := elements.([]any)
-		if !ok {
-			list = []any{elements}
+		if s.elements++; s.elements > maxElements {
+			return &patchError{entry.Path, limit.Exceeded(limit.Foreach, "select fewer elements", "foreach has more than %d elements", maxElements)}
 		}
-		for _, index := range order(entry, len(list)) {
-			if list[index] == nil {
-				continue
-			}
-			if s.elements++; s.elements > maxElements {
-				return &patchError{entry.Path, limit.Exceeded(limit.Foreach, "select fewer elements", "foreach has more than %d elements", maxElements)}
-			}
-			element := fmt.Sprintf("%sforeach[%d] element %d", label, i, index)
-			if err := f.element(s.child(), entry, element, list[index], index, depth); err != nil {
-				return err
-			}
+		if err := f.element(s.child(), entry, fmt.Sprintf("%s element %d", label, index), list[index], index, depth); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -401,11 +449,11 @@ func (f *foreach) element(s *scope, entry policy.Node, label string, value any, 
 		return nil
 	}
 	if entry.At("foreach").Given() {
-		return f.entries(s, entry.At("foreach"), depth+1, label+", ")
+		_, err := f.entries(s, entry.At("foreach"), depth+1, label+", ")
+		return err
 	}
 	patch := readPatch(entry)
-	at := substitution{root: map[string]any{patch.kind(): patch.Value}, path: patch.Path, base: entry.Path}
-	patched, reason, err := s.patch(f.rule, &patch, at, f.object, f.shape)
+	patched, reason, err := s.patch(f.rule, &patch, substitution{root: map[string]any{patch.kind(): patch.Value}, path: patch.Path, base: entry.Path}, f.object, f.shape)
 	if err != nil {
 		return fmt.Errorf("%s: %w", label, err)
 	}

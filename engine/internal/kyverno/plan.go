@@ -183,11 +183,16 @@ func (e *evaluation) runAll(d *definition, object map[string]any) (steps []polic
 	steps = e.steps[:0]
 	for _, rule := range d.rules {
 		ran := len(steps)
-		var lost bool
-		steps, lost = e.run(steps, rule, seen, applied && d.one)
+		if applied && d.one && len(rule.targets) == 0 {
+			steps = append(steps, rule.skipped(rule.root.Path, policy.Text("applyRules is One, and a rule before it changed the object")))
+			continue
+		}
+		var counts, lost bool
+		steps, counts, lost = e.run(steps, rule, seen)
+		applied = applied || counts
 		for _, step := range steps[ran:] {
 			if step.Object != nil {
-				seen, applied = step.Object, true
+				seen = step.Object
 			}
 			failed = failed || step.Failure != nil && step.Failure.Ignored
 		}
@@ -205,37 +210,35 @@ func (e *evaluation) runAll(d *definition, object map[string]any) (steps []polic
 	return steps, seen
 }
 
-// run runs one rule on the object of the request, and adds its steps. lost says that a patch has
-// failed.
-func (e *evaluation) run(steps []policy.Step, r *rule, object map[string]any, done bool) (all []policy.Step, lost bool) {
+// run runs one rule on the object of the request, and adds its steps. applied says that the rule
+// counts for applyRules: One, lost that a patch has failed.
+func (e *evaluation) run(steps []policy.Step, r *rule, object map[string]any) (all []policy.Step, applied, lost bool) {
 	switch {
 	case len(r.targets) > 0:
-		return steps, false // runs after all requests
-	case done:
-		return append(steps, r.skipped(r.root.Path, policy.Text("applyRules is One, and a rule before it changed the object"))), false
+		return steps, false, false // runs after all requests
 	case e.empty:
-		return append(steps, r.skipped(r.root.Path, policy.Text("a policy before it fails, after which Kyverno gives an empty object to policies"))), false
+		return append(steps, r.skipped(r.root.Path, policy.Text("a policy before it fails, after which Kyverno gives an empty object to policies"))), false, false
 	}
 	s, skipped := e.begin(r, object)
 	if s == nil {
-		return append(steps, skipped), false
+		return append(steps, skipped), false, false
 	}
-	results, reason, err := s.mutate(r, object, e.request.Kind.Type())
-	return r.steps(steps, results, reason, err, ""), err != nil
+	o, err := s.mutate(r, object, e.request.Kind.Type())
+	return r.steps(steps, o, err, ""), o.applied, err != nil
 }
 
-// steps adds the steps of a rule from its results. If there are no results, reason says why.
-// trigger names the object that triggered the rule; "" if it is the object itself.
-func (r *rule) steps(steps []policy.Step, results []result, reason string, err error, trigger string) []policy.Step {
+// steps adds the steps of a rule. trigger names the object that triggered the rule; "" if it is the
+// object itself.
+func (r *rule) steps(steps []policy.Step, o outcome, err error, trigger string) []policy.Step {
 	switch {
 	case err != nil:
 		return append(steps, r.failed(err))
-	case len(results) == 0 && reason == changesNothing:
+	case len(o.results) == 0 && o.reason == changesNothing:
 		return append(steps, r.idle())
-	case len(results) == 0:
-		return append(steps, r.skipped(r.mutation.Path, policy.Text(reason)))
+	case len(o.results) == 0:
+		return append(steps, r.skipped(r.mutation.Path, policy.Text(o.reason)))
 	}
-	for _, result := range results {
+	for _, result := range o.results {
 		step := policy.Step{ID: r.id(), At: r.at(result.at), Object: result.object}
 		step.ID.Instance = cmp.Or(result.element, trigger)
 		if result.element != "" && trigger != "" {

@@ -156,6 +156,6 @@ func (s *scope) mutateTarget(r *rule, n policy.Node, target *policy.Target) []po
 	if reason != "" {
 		return []policy.Step{r.skipped(n.At("preconditions").Path, policy.Text(reason))}
 	}
-	results, reason, err := s.mutate(r, target.Object, target.Kind.Type())
-	return r.steps(nil, results, reason, err, fmt.Sprintf("triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object)))
+	o, err := s.mutate(r, target.Object, target.Kind.Type())
+	return r.steps(nil, o, err, fmt.Sprintf("triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object)))
 }
