@@ -32,7 +32,7 @@ var (
 	// ofTeam matches stories with severities of a team, and with codes that do not exist.
 	ofTeam = regexp.MustCompile(`/config-(severity|decisions)-`)
 	// marked matches a code in any other format.
-	marked = regexp.MustCompile(`(?:(info|warning|error)\[|code: |"code": "|"ruleId": ")([a-z0-9-]+)`)
+	marked = regexp.MustCompile(`(?:(info|warning|error)\[|code: |"code": "|"ruleId": ")([a-z][a-z0-9-]+)`)
 )
 
 // examples returns the codes in the golden files: for each code a short message, and its

@@ -3,7 +3,7 @@ package source
 var asking = []Entry{
 	{
 		Code: "cluster-failed", Severities: errors, Title: "The cluster cannot be read",
-		Cause:  "kubectl has failed, or the answer of the server is not complete; the message has the words of kubectl. A snapshot is written completely or not at all.",
+		Cause:  "The program kubectl has failed, or the answer of the server is not complete; the message has the words of kubectl. A snapshot is written completely or not at all.",
 		Advice: "Check the kubeconfig with `kubectl get namespaces`, name a context with `--context`, and run the command again.",
 	},
 	{

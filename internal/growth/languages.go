@@ -116,7 +116,7 @@ func ofLanguages() (all []dimension) {
 
 // configMaps returns small ConfigMaps.
 func configMaps(n int) string {
-	return lines(n, "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c-#\n  namespace: shop\n  labels:\n    app: a-# # kept\ndata:\n  a: b-#\n")
+	return lines(n, "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c-#\n  namespace: shop\n  labels:\n    app: a-#\ndata:\n  a: b-#\n")
 }
 
 // configMap returns one large ConfigMap.

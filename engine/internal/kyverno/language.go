@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -61,6 +62,8 @@ type program struct {
 	user        userInfo
 	minor       int
 	env         *jmespath.Env
+	// written are the rules as their policies have them; see writtenRules.
+	written func() map[policy.ID][]*rule
 }
 
 var (
@@ -117,6 +120,7 @@ func (l *Language) programs(definitions []*definition, exceptions []*exception) 
 		if own := only(definitions, ignore, func(d *definition) bool { return d.ignore }); len(own) > 0 {
 			programs = append(programs, &program{
 				ignore: ignore, definitions: own, exceptions: exceptions, values: l.values, user: l.user, minor: l.minor, env: jmespath.NewEnv(l.values.answer),
+				written: sync.OnceValue(func() map[policy.ID][]*rule { return writtenRules(own) }),
 			})
 		}
 	}

@@ -259,16 +259,30 @@ func selectsOther(labels policy.Node, key string) bool {
 
 // Varying implements policy.Varying.
 func (p *program) Varying(id policy.ID) (found []source.Diagnostic) {
-	for _, d := range p.definitions {
+	for _, r := range p.written()[id.OfRule()] {
+		found = append(found, r.varying()...)
+	}
+	return found
+}
+
+// writtenRules returns the rules as their policies have them, by the rules that run: themselves and those
+// that are generated from them.
+func writtenRules(definitions []*definition) map[policy.ID][]*rule {
+	written := map[policy.ID][]*rule{}
+	for _, d := range definitions {
+		sources := map[string]*rule{}
 		for _, r := range d.rules {
-			if !r.generated && slices.ContainsFunc(d.rules, func(other *rule) bool {
-				return other.id() == id.OfRule() && slices.Equal(other.root.Path, r.root.Path)
-			}) {
-				found = append(found, r.varying()...)
+			if !r.generated {
+				sources[r.root.Path.String()] = r
+			}
+		}
+		for _, r := range d.rules {
+			if of := sources[r.root.Path.String()]; of != nil && !slices.Contains(written[r.id()], of) {
+				written[r.id()] = append(written[r.id()], of)
 			}
 		}
 	}
-	return found
+	return written
 }
 
 // varying reports the parts of the rule whose effect varies.

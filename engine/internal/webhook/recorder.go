@@ -88,26 +88,62 @@ func (r *Recorder) Document(open bool) (document []byte, omitted int) {
 	}), omitted
 }
 
-// hidden returns an entry without the values of the Secret that it is about; nil if the answer has one.
+// hidden returns an entry without the data of the Secret that it is about; nil if a value of the data is
+// elsewhere in the entry, too.
 func hidden(entry map[string]any) map[string]any {
 	request := entry["request"].(map[string]any)
-	secrets := &redact.Redactor{}
-	for _, key := range objectKeys {
-		if object, _ := request[key].(map[string]any); redact.IsSecret(object) {
-			secrets.LearnAll(object)
-		}
-	}
 	entry = maps.Clone(entry)
 	entry["request"] = masked(request)
-	for key, value := range entry {
-		if text := string(manifest.JSON(value)); key != "request" && secrets.Text(text) != text {
-			return nil
-		}
+	if values := valuesOf(request); len(values) > 0 && exposes(entry, values) {
+		return nil
 	}
 	return entry
 }
 
-var objectKeys = []string{"object", "oldObject"}
+// valuesOf returns the values of the Secrets in a request, as they are and decoded.
+func valuesOf(request map[string]any) (values []string) {
+	for _, key := range objectKeys {
+		object, _ := request[key].(map[string]any)
+		if !redact.IsSecret(object) {
+			continue
+		}
+		for _, field := range secretFields {
+			data, _ := object[field].(map[string]any)
+			for _, value := range data {
+				text, _ := value.(string)
+				plain, _ := base64.StdEncoding.DecodeString(text)
+				values = append(values, text, string(plain))
+			}
+		}
+	}
+	return slices.DeleteFunc(values, func(value string) bool { return value == "" })
+}
+
+// exposes reports whether a text or a key in a value is one of the secret values, or contains one that is
+// not too short to be there by chance.
+func exposes(value any, secrets []string) bool {
+	const least = 3 // bytes
+	switch value := value.(type) {
+	case string:
+		return slices.ContainsFunc(secrets, func(secret string) bool {
+			return value == secret || len(secret) >= least && strings.Contains(value, secret)
+		})
+	case []any:
+		return slices.ContainsFunc(value, func(item any) bool { return exposes(item, secrets) })
+	case map[string]any:
+		for key, member := range value {
+			if exposes(key, secrets) || exposes(member, secrets) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var (
+	objectKeys   = []string{"object", "oldObject"}
+	secretFields = []string{"data", "stringData"}
+)
 
 // masked returns a request without the values of Secrets.
 func masked(request map[string]any) map[string]any {
@@ -117,7 +153,7 @@ func masked(request map[string]any) map[string]any {
 			continue
 		}
 		object = maps.Clone(object)
-		for _, field := range []string{"data", "stringData"} {
+		for _, field := range secretFields {
 			if values, ok := object[field].(map[string]any); ok {
 				values = maps.Clone(values)
 				for name := range values {

@@ -22,7 +22,7 @@ func IsDecisive(root policy.Node) bool {
 			known = append(known, "namespaceObject")
 		}
 		for _, text := range expressionsOf(spec.At(key)) {
-			if x, err := expr.Parse(text); err != nil || !isDecisive(x, known) {
+			if x, err := expr.Parse(text); err != nil || !x.IsTotal("string", "escapeKey", "exists_one", "existsOne") || !isDecisive(x, known) {
 				return false
 			}
 		}
@@ -33,10 +33,9 @@ func IsDecisive(root policy.Node) bool {
 // ofRequest are the fields of a request that depend only on the object.
 var ofRequest = []string{"object", "name", "namespace", "kind", "resource", "requestKind", "requestResource", "operation", "dryRun"}
 
+// isDecisive reports whether an expression that cannot fail depends only on known variables, and on what
+// Objects makes.
 func isDecisive(x expr.Expr, known []string) bool {
-	if !x.IsTotal("string", "escapeKey", "exists_one", "existsOne") {
-		return false
-	}
 	if over, _, name, args, ok := x.AsMacro(); ok {
 		inner := append(slices.Clip(known), name)
 		return isDecisive(over, known) && !slices.ContainsFunc(args, func(arg expr.Expr) bool { return !isDecisive(arg, inner) })
