@@ -111,7 +111,7 @@ func failedRequest(err error) source.Diagnostic {
 	if errors.As(err, &refused) && refused.Reason == "" {
 		advice = "kubectl says so: check the kubeconfig, or name a context with --context"
 	}
-	return source.Errorf(source.Position{}, "cluster-failed", "the cluster cannot be read: %s", source.Name(err.Error())).With(advice)
+	return source.Errorf(source.Position{}, "cluster-failed", "the cluster cannot be read: %v", err).With(advice)
 }
 
 // printRole prints a ClusterRole with what a snapshot needs.

@@ -15,6 +15,7 @@ import (
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/cluster"
@@ -37,7 +38,7 @@ func (p *Process) verify(ctx context.Context, given arguments) int {
 	manifests := f.stream(given.operands, &c)
 	a := &admission{}
 	v.set = p.compile(f.configOf(&c, p.Dir), f, a, nil, nil)
-	v.given = a.inputs
+	v.given, v.secrets = a.inputs, secretsIn(manifests, a.inputs)
 	if v.set == nil || source.HasErrors(a.diagnostics) {
 		p.report(a.diagnostics, "nothing verified", c.options.Verbose)
 		return exitInvalid
@@ -50,7 +51,7 @@ func (p *Process) verify(ctx context.Context, given arguments) int {
 		err = v.compareSnapshot(ctx)
 	}
 	if err != nil {
-		p.report(append(a.diagnostics, failedRequest(err)), "nothing verified", c.options.Verbose)
+		p.report(append(a.diagnostics, v.secrets.Messages([]source.Diagnostic{failedRequest(err)})...), "nothing verified", c.options.Verbose)
 		return exitInvalid
 	}
 	p.report(append(a.diagnostics, v.drift...), "", c.options.Verbose)
@@ -64,8 +65,10 @@ type verification struct {
 	kubectl *cluster.Kubectl
 	set     *engine.Set
 	// given are the policies with their context.
-	given  []*manifest.Stream
-	checks []*check
+	given []*manifest.Stream
+	// secrets hides the values of the Secrets among the manifests and the policies.
+	secrets *redact.Redactor
+	checks  []*check
 	// drift are the differences between the cluster and the given policies, and stale says that
 	// there are such differences. suspects are the policies that differ.
 	drift    []source.Diagnostic
@@ -83,7 +86,20 @@ type check struct {
 	finding *source.Diagnostic
 	// refused says that the cluster refuses the manifest, as predicted.
 	refused bool
-	err     error
+	// quotes are the objects that the server, and webhooks that it calls, may quote in an error.
+	quotes redact.Scope
+	err    error
+}
+
+// secretsIn returns what hides the values of the Secrets in files.
+func secretsIn(several ...[]*manifest.Stream) *redact.Redactor {
+	secrets := &redact.Redactor{}
+	for _, streams := range several {
+		for _, s := range streams {
+			secrets = secrets.With(s.Documents())
+		}
+	}
+	return secrets
 }
 
 // identify sets the user of the options to the one that the cluster sees, unless they name one.
@@ -120,7 +136,7 @@ func (v *verification) resolve(ctx context.Context, manifests []*manifest.Stream
 			if err != nil {
 				return err
 			}
-			c := &check{document: d, object: change.CloneObject(d.Object()), resource: r, served: ok}
+			c := &check{document: d, object: change.CloneObject(d.Object()), resource: r, served: ok, quotes: redact.Scope{All: redact.IsSecret(d.Object())}}
 			if metadata, isMap := c.object["metadata"].(map[string]any); isMap && r.Namespaced && d.Namespace() == "" {
 				metadata["namespace"] = cmp.Or(v.config.options.Engine.Namespace, "default")
 			}
@@ -164,7 +180,7 @@ func (v *verification) run(ctx context.Context) error {
 	wait.Wait()
 	for _, c := range v.checks {
 		if c.err != nil {
-			return fmt.Errorf("%s: %w", c.id, c.err)
+			return source.Messagef("%s: %v", source.Name(c.id), c.quotes.Error(c.err))
 		}
 	}
 	return ctx.Err()
@@ -190,6 +206,7 @@ func (v *verification) check(ctx context.Context, c *check) error {
 	if err != nil {
 		return err
 	}
+	c.quotes.All = predicted.Sensitive
 	first, err := v.send(ctx, c, c.object, live)
 	if err != nil {
 		return err

@@ -158,6 +158,25 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
+// TestAnswerOf checks what is read of the texts that kubectl prints.
+func TestAnswerOf(t *testing.T) {
+	for text, want := range map[string]Error{
+		"Error from server (Forbidden): no\n": {"Forbidden", "no"},
+		"Error from server: no":               {"", "no"},
+		"Warning: v1 Endpoints is deprecated\nWarning: two\nError from server (Forbidden): denied:\nWarning: three\n": {"Forbidden", "denied:\nWarning: three"},
+		"Warning: one\nThe Service \"s\" is invalid: spec.ports: Required value":                                      {"Invalid", `Service "s" is invalid: spec.ports: Required value`},
+		"error: You must be logged in to the server":                                                                  {"", "error: You must be logged in to the server"},
+	} {
+		var got *Error
+		if err := answerOf(text, errors.New("exit status 1")); !errors.As(err, &got) || *got != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if err := answerOf("Warning: one\n", errors.New("exit status 1")); err.Error() != "kubectl: exit status 1" {
+		t.Error(err)
+	}
+}
+
 // TestOnlyDryRuns checks that every request to change something is a dry run.
 func TestOnlyDryRuns(t *testing.T) {
 	s := newServer(0)

@@ -101,9 +101,12 @@ func fromServer() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^Error from server(?: \((\w+)\))?: (.*)$`)
 }
 
-// answerOf returns the error that kubectl has printed.
+// answerOf returns the error that kubectl has printed, after the warnings of the server.
 func answerOf(stderr string, err error) error {
 	text := strings.TrimSpace(stderr)
+	for strings.HasPrefix(text, "Warning: ") {
+		_, text, _ = strings.Cut(text, "\n")
+	}
 	if found := fromServer().FindStringSubmatch(text); found != nil {
 		return &Error{found[1], found[2]}
 	}
