@@ -75,6 +75,9 @@ func (s *Set) hold(p *Prediction, d *manifest.Document) error {
 	if p.Held, _, err = defaulting.prepare(at, view, old); err != nil {
 		return fmt.Errorf("the output is not valid: %w", err)
 	}
+	if p.Held, err = defaulting.view(nil, at, p.Held); err != nil { // a server reads what it has stored
+		return fmt.Errorf("the output is not valid: %w", err)
+	}
 	if old != nil && at.kind.Kind == (gvk.Kind{Version: "v1", Kind: "Service"}) {
 		p.Held = withAllocated(p.Held, old)
 	}
@@ -140,9 +143,11 @@ func compared(object map[string]any) map[string]any {
 	return object
 }
 
-// undrawn returns a value of an answer with the predicted value wherever a server draws it.
+// undrawn returns a value of an answer with the predicted value wherever a server draws it, and with an
+// empty list where the server has null for one, because its storage does not know the difference.
 func undrawn(predicted, answer any) any {
-	if answer != nil && validation.Drawn(predicted) {
+	empty, isList := predicted.([]any)
+	if answer != nil && validation.Drawn(predicted) || answer == nil && isList && len(empty) == 0 {
 		return predicted
 	}
 	switch answer := answer.(type) {

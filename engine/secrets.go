@@ -51,11 +51,26 @@ func newFiles(policies, context []*manifest.Stream) files {
 	}
 	for _, stream := range policies {
 		if stream != nil && !stream.Sensitive() {
-			f.open = append(f.open, stream.Text())
+			f.open = append(f.open, openTextsOf(stream)...)
 		}
 	}
 	f.words = sync.OnceValue(func() source.Words { return source.Words{}.With(f.open...) })
 	return f
+}
+
+// openTextsOf returns the texts of a file of policies, without those of the Secrets in it.
+func openTextsOf(stream *manifest.Stream) (texts []string) {
+	holdsSecret := func(d *manifest.Document) bool { return redact.HiddenIn(d) != nil }
+	if !slices.ContainsFunc(stream.Documents(), holdsSecret) {
+		return []string{stream.Text()}
+	}
+	for _, d := range stream.Documents() {
+		if !holdsSecret(d) {
+			text, _ := d.Text()
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // reveals returns the texts that policies added to an object and may have taken from hidden
