@@ -62,7 +62,7 @@ func TestPredictRecorded(t *testing.T) {
 		}
 	}
 	t.Logf("%d objects and %d refusals compared", compared, refused)
-	if compared < racing.Least(400) || refused < racing.Least(40) {
+	if compared < racing.Least(380) || refused < racing.Least(120) {
 		t.Errorf("only %d objects and %d refusals were compared", compared, refused)
 	}
 }

@@ -17,6 +17,8 @@ type dimension struct {
 	commands []string
 	// flags are added to the command line.
 	flags []string
+	// cluster answers the requests of verify; nil if the command asks no cluster.
+	cluster func(n int) *cluster
 }
 
 // Names of files that are not manifests to run on: policies, context, the standard input, the manifests
@@ -55,7 +57,7 @@ func lines(n int, text string) string {
 
 // dimensions are all dimensions.
 func dimensions() []dimension {
-	all := slices.Concat(ofLanguages(), ofObjects(), ofText, ofPolicies(), ofMutators(), ofRules(), ofTargets(), ofParams(), ofSecrets(), ofContext(), ofFindings(), ofCommands(), ofReports(), ofComparisons(), ofConversions(), ofTests(), ofTerraform(), ofDecisions())
+	all := slices.Concat(ofLanguages(), ofObjects(), ofText, ofPolicies(), ofMutators(), ofRules(), ofTargets(), ofParams(), ofSecrets(), ofContext(), ofFindings(), ofCommands(), ofReports(), ofComparisons(), ofVerify(), ofConversions(), ofTests(), ofTerraform(), ofDecisions())
 	for i := range all {
 		if all[i].commands == nil {
 			all[i].commands = []string{"render", "diff", "explain", "check"}

@@ -10,7 +10,7 @@
 //
 // The files in order: main.go, counters.go (blocks of statements), dimensions.go (what grows),
 // languages.go, objects.go, text.go, policies.go, surroundings.go, findings.go, commands.go,
-// terraform.go and decisions.go (the dimensions).
+// verify.go, terraform.go and decisions.go (the dimensions).
 package main
 
 import (
@@ -162,7 +162,7 @@ func (d dimension) process(command string, n int, dir string) (func() error, err
 	var stderr bytes.Buffer
 	p := &krmfn.Process{
 		Args: slices.Concat(args, d.flags, manifests), Dir: dir, Stdin: strings.NewReader(stdin),
-		Stdout: new(bytes.Buffer), Stderr: &stderr,
+		Stdout: new(bytes.Buffer), Stderr: &stderr, Run: d.kubectl(n),
 	}
 	return func() error {
 		if status := krmfn.Main(context.Background(), p); status > 1 && !strings.Contains(stderr.String(), "denied:") {
