@@ -234,7 +234,7 @@ func TestCanaryCopied(t *testing.T) {
 		return "apiVersion: v1\nkind: " + kind + "\nmetadata: {name: s, namespace: default}\ndata: {token: " + token + "}\n"
 	}
 	for name, config := range map[string]map[string]any{
-		"a Secret":           {"policies": []string{bound("Secret")}, "context": []string{param("Secret", base64.StdEncoding.EncodeToString([]byte("Q8")))}},
+		"a Secret":           {"policies": []string{bound("Secret")}, "context": []string{param("Secret", base64.StdEncoding.EncodeToString([]byte("Q8x")))}},
 		"sensitive context":  {"policies": []string{bound("ConfigMap")}, "sensitive_context": []string{param("ConfigMap", "Q8x")}},
 		"a sensitive input":  {"policies": []string{bound("ConfigMap")}, "sensitive_manifests": []string{param("ConfigMap", "Q8x")}},
 		"a sensitive policy": {"sensitive_policies": []string{strings.NewReplacer(`"yes"`, `"q8x"`, "[configmaps, secrets]", "[services]").Replace(labelPolicy)}},
