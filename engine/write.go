@@ -40,9 +40,7 @@ func (s server) write(w written) written {
 // Values that the server drops from the manifest, too, stay.
 func (w written) drop(unview func(object, view, mutated map[string]any) map[string]any, before, after map[string]any) (dropped []change.Change, edited map[string]any) {
 	for _, c := range change.Diff(before, after, w.job.place.kind.Type()) {
-		_, had := c.Path.Get(w.loaded.raw)
-		kept, stayed := c.Path.Get(w.admitted.trace.before)
-		if c.Op == change.Remove && (!had || stayed && !change.Equal(kept, c.Old)) {
+		if _, had := c.Path.Get(w.loaded.raw); c.Op == change.Remove && (!had || w.spoils(c)) {
 			dropped = append(dropped, c)
 		}
 	}
@@ -60,6 +58,16 @@ func (w written) drop(unview func(object, view, mutated map[string]any) map[stri
 		dropped = append(dropped, w.dropEmptied(copies, rest, l.Path)...)
 	}
 	return dropped, unview(w.edited, before, rest)
+}
+
+// spoils reports whether a value that the server drops has replaced metadata of a custom resource that it
+// keeps; see admission.DropMalformed.
+func (w written) spoils(c change.Change) bool {
+	if !w.job.place.kind.Custom || c.Path[0].Key != "metadata" {
+		return false
+	}
+	kept, stayed := c.Path.Get(w.admitted.trace.before)
+	return stayed && !change.Equal(kept, c.Old)
 }
 
 // dropEmptied removes maps that became empty because the value at a path was dropped, and that the
