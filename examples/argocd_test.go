@@ -138,6 +138,15 @@ func TestArgoCD(t *testing.T) {
 	}
 }
 
+// TestArgoCDSnapshot runs the plugin with a snapshot of a cluster in place of the policies. The manifests
+// are the same.
+func TestArgoCDSnapshot(t *testing.T) {
+	p := startPlugin(t, "argocd/cluster")
+	if got, want := p.generated(t, "argocd", "apps/plain", "null"), read(t, "argocd/expected/plain.yaml"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // TestArgoCDFailure checks that the plugin fails instead of returning no manifests.
 func TestArgoCDFailure(t *testing.T) {
 	p := startPlugin(t, "argocd/sidecar/policies")

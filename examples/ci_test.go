@@ -1,6 +1,8 @@
 package examples
 
 import (
+	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -112,4 +114,78 @@ func TestCIHooks(t *testing.T) {
 		commands = append(commands, strings.Join(words, " "))
 	}
 	checkGate(t, commands)
+}
+
+// TestCISnapshot compares the snapshot of the example with what preadmit writes.
+func TestCISnapshot(t *testing.T) {
+	for _, c := range []struct{ from, cluster string }{
+		{"ci/policies", "ci/cluster"}, {"argocd/sidecar/policies", "argocd/cluster/cluster.yaml"},
+	} {
+		before := treeOf(t, c.cluster)
+		if len(before) == 0 {
+			t.Errorf("%s is empty", c.cluster)
+		}
+		written := filepath.Join(t.TempDir(), filepath.Base(c.cluster))
+		output(t, ".", "preadmit", "snapshot", "--from", c.from, "--kubernetes-version", "1.36", "-o", written)
+		if after := treeOf(t, written); !maps.Equal(before, after) {
+			t.Errorf("%s is not what preadmit snapshot writes:\n%v\nit writes\n%v", c.cluster, before, after)
+		}
+	}
+}
+
+// treeOf returns the files of a directory, or a file.
+func treeOf(t *testing.T, name string) map[string]string {
+	t.Helper()
+	if filepath.Ext(name) == ".yaml" {
+		return map[string]string{"": read(t, name)}
+	}
+	return tree(t, name)
+}
+
+// TestCICluster runs the steps of the nightly workflow with a cluster that has no policies any more: it
+// pushes a branch, opens one pull request, and verifies a sample of the manifests.
+func TestCICluster(t *testing.T) {
+	var workflow struct {
+		Jobs map[string]struct {
+			Steps []struct{ Name, Run string }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "ci/.github/workflows/cluster.yaml")), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	directory, origin, bin := copied(t, "ci"), t.TempDir(), t.TempDir()
+	write(t, filepath.Join(bin, "gh"), "#!/bin/sh\necho \"$@\" >> "+bin+"/log\ncase \"$1 $2\" in 'pr list') test -e "+bin+"/open && echo 1 || echo 0;; 'pr create') touch "+bin+"/open;; esac\n")
+	write(t, filepath.Join(bin, "kubectl"), "#!/bin/sh\ncase \"$*\" in *create*) cat;; */version) echo '{\"gitVersion\": \"v1.36.1\"}';; */apis) echo '{\"groups\": []}';; */api/v1) echo '{\"resources\": []}';; *) echo 'Error from server (NotFound): nothing' >&2; exit 1;; esac\n")
+	for _, name := range []string{"gh", "kubectl"} {
+		if err := os.Chmod(filepath.Join(bin, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const commit = " && git add -A && git -c user.name=a -c user.email=a@localhost commit -q -m a"
+	output(t, directory, "bash", "-c", "git init -q --bare '"+origin+"' && git init -q && git remote add origin '"+origin+"'"+commit)
+	steps, verified := 0, ""
+	for range 2 { // two nights
+		for _, step := range workflow.Jobs["cluster"].Steps {
+			if step.Run == "" || strings.Contains(step.Run, "go install") || strings.Contains(step.Name, "kubeconfig") {
+				continue
+			}
+			steps++
+			r := command(t, directory, "", "bash", "-e", "-c", "export PATH='"+bin+"':\"$PATH\" GH_TOKEN=t\n"+step.Run)
+			if verify := strings.Contains(step.Run, "verify"); verify {
+				verified += r.stdout + r.stderr
+			} else if r.status != 0 {
+				t.Fatalf("%s: %d\n%s%s", step.Name, r.status, r.stdout, r.stderr)
+			}
+		}
+		output(t, directory, "git", "reset", "-q", "--hard", "HEAD~1")
+	}
+	if steps != 6 || strings.Count(verified, "preadmit: 2 manifests:") != 2 {
+		t.Errorf("%d steps\n%s", steps, verified)
+	}
+	if log := read(t, filepath.Join(bin, "log")); strings.Count(log, "pr create") != 1 || strings.Count(log, "pr list") != 2 {
+		t.Error(log)
+	}
+	if changed := output(t, origin, "git", "show", "--stat", "--format=%s", "cluster-snapshot"); !strings.Contains(changed, "What the cluster has now\n") || !strings.Contains(changed, "cluster/ClusterPolicy.kyverno.io/mirror.yaml") || strings.Contains(changed, "deploy") {
+		t.Error(changed)
+	}
 }

@@ -426,7 +426,10 @@ that exist are sent as updates. Policies come from -p or from a snapshot.
 
 A manifest is equal; or differs, with the fields and with suspects: webhooks, and policies that have
 changed since the snapshot; or is refused. With --snapshot, it also says what has changed in
-the cluster since.
+the cluster since. A server authorizes dry runs as it does other requests.
+
+The test on real clusters has admission policies of the server only: verify has not been tried on a
+cluster in which the webhooks of Kyverno or Gatekeeper run.
 
 Usage:
   %s
