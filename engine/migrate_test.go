@@ -8,9 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/archive"
 	"github.com/preadmit/preadmit/internal/racing"
 )
 
@@ -72,6 +75,62 @@ func TestMigrateCorpus(t *testing.T) {
 	if published == 50 && converted < 49 {
 		t.Errorf("%d of %d published policies converted, not 49 of 50", converted, published)
 	}
+}
+
+// convertedRecorded is the number of recorded ClusterPolicies and Policies that convert; the others
+// are refused. Of these, documentedRecorded do as documented, with a warning.
+const (
+	convertedRecorded  = 212
+	documentedRecorded = 29
+)
+
+// convertedDifferently are cases whose forms differ because of the object.
+var convertedDifferently = map[string]string{
+	"list-quirk.condition-fails": "Kyverno's merge drops an item whose key another item has",
+	"list-quirk.env-twice":       "Kyverno's merge drops an item whose key another item has",
+}
+
+// TestMigrateRecorded converts the policies of which the answers of Kyverno's command are recorded, and
+// runs both forms on the object of the recording and on generated objects. Where the conversion warns that
+// it does as documented, they may differ.
+func TestMigrateRecorded(t *testing.T) {
+	dirs := matching(t, filepath.Join(archive.Unpack(t, "testdata/kyverno/recorded", leastRecorded), "*"))
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !kyverno.IsPolicy(kindOf(t, dir)) })
+	some := racing.Sample(dirs)
+	converted, documented := 0, 0
+	for _, dir := range some {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			policies := readNamed(t, dir, "policy.yaml", "exceptions.yaml")
+			migrated, diagnostics := Migrate(MutatingPolicies, policies, cluster(t, dir), Options{})
+			if source.HasErrors(diagnostics) {
+				return // refused
+			}
+			converted++
+			proof := prove(t, dir, policies, migrated, [][]*manifest.Stream{readNamed(t, dir, "resource.yaml")})
+			if asDocumented(diagnostics) {
+				documented++
+				return
+			}
+			if _, known := convertedDifferently[filepath.Base(dir)]; known {
+				if len(proof.Differences) == 0 {
+					t.Error("the forms are the same now")
+				}
+				return
+			}
+			for _, d := range proof.Differences {
+				t.Errorf("%v", d)
+			}
+		})
+	}
+	if len(some) == len(dirs) && (converted != convertedRecorded || documented != documentedRecorded) {
+		t.Errorf("%d of %d policies converted, %d as documented; not %d and %d", converted, len(dirs), documented, convertedRecorded, documentedRecorded)
+	}
+}
+
+// kindOf returns the kind of the policy of a case.
+func kindOf(t *testing.T, dir string) gvk.Kind {
+	t.Helper()
+	return documentsOf(readNamed(t, dir, "policy.yaml"))[0].Kind()
 }
 
 // customResources are the definitions of the custom resources in the corpus.

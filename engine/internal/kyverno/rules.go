@@ -118,6 +118,9 @@ func ParseAnchor(key string) (Anchor, string) {
 // HasAnchors reports whether a key anywhere in a value has an anchor.
 func HasAnchors(value any) bool { return hasAnchors(value) }
 
+// HasSubstitutions reports whether a value may contain references or variables.
+func HasSubstitutions(value any) bool { return hasSubstitutions(value) }
+
 // HasGlobalAnchors reports whether a key anywhere in a value has the anchor <( ).
 func HasGlobalAnchors(value any) bool {
 	return hasAnchor(value, func(a anchor) bool { return a == globalAnchor })

@@ -123,6 +123,9 @@ func (c *converter) convert() error {
 		return err
 	}
 	root := c.rule.Root
+	if n := root.At("reportProperties"); kyverno.HasSubstitutions(n.Value) {
+		return c.refuse(n.Path, "variables in reportProperties, which deny the object if they have no value", "leave them out")
+	}
 	mutate := root.At("mutate")
 	s := &scope{rule: c, vars: map[string]code{}}
 	c.at = root.At("preconditions").Path

@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/strategicmerge"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -285,7 +286,7 @@ func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions 
 		n.gone = true
 		return n, nil
 	case "replace":
-		return b.leaf(s, at, without(pattern, "$patch"))
+		return nil, noFormf("write patchesJson6902 that replaces the map", "$patch: replace for a map, whose other keys an ApplyConfiguration keeps")
 	}
 	for _, key := range sortedKeys(pattern) {
 		if key == "$patch" {
@@ -449,6 +450,9 @@ func (b *builder) list(s *scope, at place, pattern []any, conditions *[]expr.Exp
 	n := &node{at: at.at, items: &items{}}
 	if t := first(at.at.types); t != nil && mergesItems(t) && t.MergeKey != "" {
 		n.items.keys = []string{t.MergeKey}
+		if err := b.mergesDifferently(at, t, pattern); err != nil {
+			return nil, err
+		}
 	}
 	if only, ok := pattern[0].(map[string]any); ok && only["$patch"] == "replace" && len(only) == 1 {
 		return b.leaf(s, at, pattern[1:])
@@ -465,6 +469,27 @@ func (b *builder) list(s *scope, at place, pattern []any, conditions *[]expr.Exp
 		return nil, nil
 	}
 	return n, nil
+}
+
+// mergesDifferently reports a list that Kyverno merges by other rules than a server. With +( ), only a
+// list that is missing is written.
+func (b *builder) mergesDifferently(at place, t *schema.Type, pattern []any) error {
+	var fields []string
+	last := kyverno.NoAnchor
+	for _, e := range b.path {
+		if anchor, bare := kyverno.ParseAnchor(e.Key); !e.IsIndex() {
+			fields, last = append(fields, bare), anchor
+		}
+	}
+	isPlain := func(item any) bool { return !kyverno.HasAnchors(item) && !b.isElement(item) }
+	switch {
+	case last == kyverno.Add:
+	case strategicmerge.IsNewer(fields):
+		return noFormf("write patchesJson6902", "the list %s, which Kyverno replaces and a server merges", at.at.x)
+	case len(t.ListKeys) > 1 && slices.Contains(t.ListKeys, t.MergeKey) && slices.ContainsFunc(pattern, isPlain):
+		return noFormf("write patchesJson6902", "the list %s, whose items a server tells apart by %s, and Kyverno only by those of them that all items have", at.at.x, strings.Join(t.ListKeys, " and "))
+	}
+	return nil
 }
 
 // item adds an item of a patch to the changes of the list at a place, or its condition to

@@ -91,7 +91,16 @@ func (t list) keys() (keys []string, merges bool) {
 	return keys, true
 }
 
-func (t list) isNewer() bool {
-	return slices.Contains(newer, t.field) || t.field == "ports" && t.parent == "ephemeralContainers" ||
-		t.field == "volumeMounts" && strings.HasSuffix(t.parent, "Statuses")
+func (t list) isNewer() bool { return isNewer(t.field, t.parent) }
+
+func isNewer(field, parent string) bool {
+	return slices.Contains(newer, field) || field == "ports" && parent == "ephemeralContainers" ||
+		field == "volumeMounts" && strings.HasSuffix(parent, "Statuses")
+}
+
+// IsNewer reports whether [Merge] replaces a list that merges by key since a later version than 1.21.
+// fields are those on the way to it.
+func IsNewer(fields []string) bool {
+	n := len(fields)
+	return n > 1 && isNewer(fields[n-1], fields[n-2])
 }
