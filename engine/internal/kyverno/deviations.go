@@ -124,7 +124,8 @@ var Deviations = []*deviation.Deviation{
 // mark is a part of a rule where Kyverno deviates, or may deviate for some objects.
 type mark struct {
 	path change.Path
-	*deviation.Deviation
+	// means says what Kyverno does there.
+	means *deviation.Deviation
 }
 
 // marks finds the deviations of a strategic merge patch.
@@ -194,7 +195,7 @@ func marksOfList(n policy.Node) (found []mark) {
 // isSafe reports whether Kyverno does as documented for a mark in objects of all types: it handles
 // an item with anchors if the list merges by name.
 func (m mark) isSafe(patch change.Path, types []*schema.Type) bool {
-	if m.Deviation != namedItemsOnly {
+	if m.means != namedItemsOnly {
 		return false
 	}
 	for _, t := range types {
@@ -332,9 +333,9 @@ func (r *rule) check(types []*schema.Type) (found []source.Diagnostic) {
 		all = append(all, r.extended()...)
 	}
 	for _, m := range all {
-		if key := m.path.String() + m.Does; !seen[key] {
+		if key := m.path.String() + m.means.Does; !seen[key] {
 			seen[key] = true
-			found = append(found, r.warning(r.at(m.path), m.path, deviation.Code, m.String(), m.Advice))
+			found = append(found, r.warning(r.at(m.path), m.path, deviation.Code, m.means.String(), m.means.Advice))
 		}
 	}
 	return found
@@ -369,8 +370,8 @@ func (s *scope) warnLost(r *rule, p *patch, f form, object, patched map[string]a
 		return
 	}
 	for _, m := range marks(policy.Node{Value: f.value, Path: p.Path}) {
-		if m.Deviation == itemsLost || m.Deviation == namedItemsOnly && cause == listQuirk {
-			cause, at = m.Deviation, m.path
+		if m.means == itemsLost || m.means == namedItemsOnly && cause == listQuirk {
+			cause, at = m.means, m.path
 		}
 	}
 	s.request.Warn(cause.Warning(r.at(at), "policy "+r.key()+", rule "+r.name, source.Messagef(": %s", change.Summary(lost))))

@@ -80,7 +80,7 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 
 // webhook runs the program as a cluster does: as one webhook with reinvocationPolicy IfNeeded.
 // It implements policy.Invocation.
-type webhook struct{ *program }
+type webhook struct{ program *program }
 
 // ID implements policy.Invocation.
 func (webhook) ID() policy.ID { return policy.ID{Policy: "Kyverno"} }
@@ -93,7 +93,7 @@ func (webhook) Conditions(*policy.Request) (*policy.NotApplied, *policy.Failure)
 
 // Shuffled implements policy.Shuffler.
 func (w webhook) Shuffled(r *policy.Request) (ids []policy.ID) {
-	for _, d := range w.definitions {
+	for _, d := range w.program.definitions {
 		if d.covers(r) {
 			ids = append(ids, d.id())
 		}
@@ -104,7 +104,7 @@ func (w webhook) Shuffled(r *policy.Request) (ids []policy.ID) {
 // InOrder implements policy.Shuffler: ClusterPolicies always run before Policies.
 func (w webhook) InOrder(compare func(a, b policy.ID) int) policy.Invocation {
 	p := *w.program
-	p.definitions = slices.SortedStableFunc(slices.Values(w.definitions), func(a, b *definition) int {
+	p.definitions = slices.SortedStableFunc(slices.Values(w.program.definitions), func(a, b *definition) int {
 		return cmp.Or(cmp.Compare(min(len(a.namespace), 1), min(len(b.namespace), 1)), compare(a.id(), b.id()))
 	})
 	return webhook{&p}
@@ -119,9 +119,9 @@ func (w webhook) Deny(err error) policy.Failure {
 // foreach that changes the object. Each rule sees the result of the one before.
 func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
-		e := w.evaluate(r)
+		e := w.program.evaluate(r)
 		object, seen := r.Object, r.Object // they differ if Kyverno has dropped changes that it still sees
-		for _, d := range w.definitions {
+		for _, d := range w.program.definitions {
 			before := seen
 			var steps []policy.Step
 			steps, seen = e.runAll(d, seen)

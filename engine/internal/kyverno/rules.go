@@ -38,7 +38,7 @@ type Deviation struct {
 func (r Rule) Deviations(types []*schema.Type) []Deviation {
 	var found []Deviation
 	for _, m := range r.compiled.deviations(types) {
-		found = append(found, Deviation{m.path, m.Does, m.Documented, m.Advice})
+		found = append(found, Deviation{m.path, m.means.Does, m.means.Documented, m.means.Advice})
 	}
 	return found
 }
