@@ -43,9 +43,9 @@ var total = map[string][]string{
 var (
 	passing = []string{
 		operators.Conditional, operators.Index, operators.OptIndex, operators.OptSelect, "dyn", "optional.of", "orValue", "or", "value", "hasValue",
-		operators.LogicalAnd, operators.LogicalOr, operators.NotStrictlyFalse, operators.OldNotStrictlyFalse, "cel.@block",
+		operators.LogicalAnd, operators.LogicalOr, operators.NotStrictlyFalse, "cel.@block",
 	}
-	deciding  = []string{operators.Conditional, operators.NotStrictlyFalse, operators.OldNotStrictlyFalse}
+	deciding  = []string{operators.Conditional, operators.NotStrictlyFalse}
 	connected = []string{operators.LogicalAnd, operators.LogicalOr}
 	selecting = []string{operators.Index, operators.OptIndex, operators.OptSelect}
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metadata "k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -41,7 +41,10 @@ var subdomains = []string{
 }
 
 func isPathSegment(name string, prefix bool) []string {
-	return path.ValidatePathSegmentName(name, prefix)
+	if prefix {
+		return content.IsPathSegmentPrefix(name)
+	}
+	return content.IsPathSegmentName(name)
 }
 
 // checked are the fields of metadata about which all servers say the same, in the order of a server.
