@@ -288,10 +288,21 @@ func (c *check) judge(predicted *engine.Prediction, first, second *answer) {
 	}
 }
 
-// sameRefusal reports whether two texts are those of the same refusal. Programs that print them add
-// words before and after.
+// sameRefusal reports whether a refusal is the predicted one. Of an object that is invalid, kubectl prints
+// the causes in place of the server's message, so that what is refused does not count.
 func sameRefusal(predicted, said string) bool {
+	predicted, said = reasonOf(predicted), reasonOf(said)
 	return strings.Contains(predicted, said) || strings.Contains(said, predicted)
+}
+
+// reasonOf returns a refusal without the object that it is about.
+func reasonOf(refusal string) string {
+	for _, verdict := range []string{" is forbidden: ", " is invalid: "} {
+		if _, reason, ok := strings.Cut(refusal, verdict); ok {
+			return strings.TrimPrefix(reason, ": ")
+		}
+	}
+	return refusal
 }
 
 // errorTexts returns the messages of errors.
