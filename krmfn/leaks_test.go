@@ -220,7 +220,7 @@ func leakCommands() []string {
 		"exec -p p.yaml -- cat m.yaml", "convert -p p.yaml m.yaml", "diff --stat -p p.yaml m.yaml", "diff -o markdown -p p.yaml m.yaml", "diff -p p.yaml --against none.yaml m.yaml",
 		"diff -p none.yaml --against p.yaml m.yaml", "diff --full -p p.yaml m.yaml",
 		"diff --base old -p p.yaml m.yaml", "diff --base empty -p p.yaml m.yaml", "diff --base old --full -o markdown -p p.yaml m.yaml", "diff --base empty -o json -p p.yaml m.yaml", "explain --full -p p.yaml m.yaml",
-		"cmp generate -p ../p.yaml", "verify -p p.yaml m.yaml", "verify --snapshot p.yaml -o json m.yaml", "verify --context failing -p p.yaml m.yaml", "snapshot --secrets --resource secrets -o snapshot", "snapshot --from m.yaml --secrets --resource secrets -o snapshot.yaml", "diff --build -p p.yaml app", "diff --build -o markdown -p p.yaml app", "explain --build -p p.yaml app", "check --build -p p.yaml app", "diff --build -p p.yaml kustomized", "explain --build -p p.yaml kustomized", "check --build -p p.yaml kustomized", "diff --build -o markdown -p p.yaml chart", "explain --build -o json -p p.yaml chart", "check --build -o sarif -p p.yaml chart", "explain --normalize -p p.yaml m.yaml", "diff -p p.yaml -p m.yaml web.yaml", "explain -p p.yaml -p m.yaml web.yaml", "verify -p p.yaml -p m.yaml web.yaml", "render -p m.yaml web.yaml", "render -c m.yaml -p p.yaml web.yaml", "diff -c m.yaml -p p.yaml web.yaml", "explain -c m.yaml -p p.yaml web.yaml",
+		"cmp generate -p ../p.yaml", "verify -p p.yaml m.yaml", "verify --snapshot p.yaml -o json m.yaml", "verify --context failing -p p.yaml m.yaml", "render -p p.yaml -c hook.yaml --webhook hook=exec:quoting m.yaml", "explain -o json -p p.yaml -c hook.yaml --webhook hook=exec:quoting m.yaml", "check -p p.yaml -c hook.yaml --webhook hook=exec:failing --record-webhooks answers.yaml m.yaml", "snapshot --secrets --resource secrets -o snapshot", "snapshot --from m.yaml --secrets --resource secrets -o snapshot.yaml", "diff --build -p p.yaml app", "diff --build -o markdown -p p.yaml app", "explain --build -p p.yaml app", "check --build -p p.yaml app", "diff --build -p p.yaml kustomized", "explain --build -p p.yaml kustomized", "check --build -p p.yaml kustomized", "diff --build -o markdown -p p.yaml chart", "explain --build -o json -p p.yaml chart", "check --build -o sarif -p p.yaml chart", "explain --normalize -p p.yaml m.yaml", "diff -p p.yaml -p m.yaml web.yaml", "explain -p p.yaml -p m.yaml web.yaml", "verify -p p.yaml -p m.yaml web.yaml", "render -p m.yaml web.yaml", "render -c m.yaml -p p.yaml web.yaml", "diff -c m.yaml -p p.yaml web.yaml", "explain -c m.yaml -p p.yaml web.yaml",
 	}
 	for _, format := range []string{"text", "json", "html"} {
 		commands = append(commands, "explain -o "+format+" -p p.yaml m.yaml")
@@ -262,7 +262,7 @@ spec:
 // situation. Nothing that is printed about the manifests may contain a value of a Secret, except its
 // name. Names are always shown, and no text of the input begins a line.
 func TestLeaks(t *testing.T) {
-	putInPath(t, map[string]string{"kustomize": "cat m.yaml", "helm": "cat templates/m.yaml", "kubectl": leakKubectl})
+	putInPath(t, map[string]string{"kustomize": "cat m.yaml", "helm": "cat templates/m.yaml", "kubectl": leakKubectl, "quoting": leakWebhook, "failing": "cat; cat >&2; exit 1"})
 	for language, policies := range leakPolicies {
 		for _, s := range leakSituations {
 			policy := s.policy(policies.labels, policies.fails, policies.ignored, policies.copies)
@@ -275,7 +275,7 @@ func TestLeaks(t *testing.T) {
 				for name, text := range map[string]string{
 					"p.yaml": policy, "m.yaml": s.manifests, "web.yaml": leakMap("web"), "none.yaml": nativePolicy("Fail", "", `Object{}`), "preadmit-test.yaml": leakTests, "app/m.yaml": s.manifests,
 					"kustomized/kustomization.yaml": "resources: [m.yaml]\n", "kustomized/m.yaml": s.manifests, "chart/Chart.yaml": "apiVersion: v2\nname: chart\nversion: 1.0.0\n", "chart/templates/m.yaml": s.manifests,
-					"old/p.yaml": nativePolicy("Fail", "", `Object{}`), "old/m.yaml": s.manifests, "empty/none.yaml": leakMap("none"),
+					"old/p.yaml": nativePolicy("Fail", "", `Object{}`), "old/m.yaml": s.manifests, "empty/none.yaml": leakMap("none"), "hook.yaml": leakHook,
 				} {
 					writeFile(t, filepath.Join(dir, name), text)
 				}
@@ -288,6 +288,24 @@ func TestLeaks(t *testing.T) {
 		}
 	}
 }
+
+// leakHook is a webhook for Secrets, and leakWebhook refuses them with a text that quotes the request.
+const (
+	leakHook = `apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: hook}
+webhooks:
+- name: hook.example.com
+  clientConfig: {url: "https://localhost"}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [secrets]}]
+  sideEffects: None
+  admissionReviewVersions: [v1]
+`
+	leakWebhook = `review=$(cat)
+uid=$(printf %s "$review" | sed 's/.*"uid":"\([^"]*\)".*/\1/')
+said=$(printf %s "$review" | tr -d '"\\')
+printf '{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"%s","allowed":false,"status":{"message":"%s"},"warnings":["%s"]}}' "$uid" "$said" "$said"`
+)
 
 // leakKubectl is a cluster without policies, whose refusals of Secrets quote all of the Secret. In
 // another context, it fails with such a text.
