@@ -82,10 +82,11 @@ var csvHeader = []string{"policy", "kind", "action", "object", "file", "line", "
 func MatrixCSV(w io.Writer, m *Matrix) {
 	out := csv.NewWriter(w)
 	write := func(fields ...string) {
+		cells := make([]string, len(fields))
 		for i, field := range fields {
-			fields[i] = csvCell(field)
+			cells[i] = csvCell(field)
 		}
-		_ = out.Write(fields) // only an error of w is possible, which the owner of w handles
+		_ = out.Write(cells) // only an error of w is possible, which the owner of w handles
 	}
 	write(csvHeader...)
 	for i := range m.Policies {
