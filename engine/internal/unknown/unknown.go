@@ -10,6 +10,7 @@ package unknown
 import (
 	"context"
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +83,7 @@ func (r *Run) Uses() []Use { return r.uses }
 // Judged reports whether a policy that only refuses used an unknown value.
 func (r *Run) Judged() bool { return r.judged }
 
-// find returns the Value whose placeholder a scalar holds; nil if there is none.
+// find returns the Value whose placeholder a scalar holds; nil if it holds no placeholder.
 func (r *Run) find(value any) *Value {
 	switch value := value.(type) {
 	case string:
@@ -113,15 +114,15 @@ func holds(text, placeholder string) bool {
 }
 
 // Find returns the first Value whose placeholder is anywhere in a value, which may be a list or a
-// map; nil if there is none.
+// map, in the order of its keys; nil if it holds no placeholder.
 func (r *Run) Find(value any) *Value {
 	if r == nil {
 		return nil
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		for key, item := range value {
-			if found := r.Find(item); found != nil {
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if found := r.Find(value[key]); found != nil {
 				return found
 			}
 			if found := r.find(key); found != nil {
