@@ -427,9 +427,12 @@ func (a *passes) complete() error {
 func (a *passes) convert() bool {
 	p := a.place
 	p.namespace = textAt(a.request.Object, "metadata", "namespace")
-	view, err := a.server.defaulting.drop(p.kind, a.request.Object)
-	if err == nil {
-		view, err = a.server.defaulting.view(a.request.Memo, p, view)
+	view, err := a.server.defaulting.view(a.request.Memo, p, a.request.Object)
+	if metadata, given := a.request.Object["metadata"]; err != nil || given && metadata == nil { // a view may have no metadata
+		var stored map[string]any
+		if stored, err = a.server.defaulting.drop(p.kind, a.request.Object); err == nil {
+			view, err = a.server.defaulting.view(a.request.Memo, p, stored)
+		}
 	}
 	if err != nil {
 		return a.trace.reject(policy.Failure{Err: err})
