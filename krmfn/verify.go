@@ -224,7 +224,7 @@ func (v *verification) check(ctx context.Context, c *check) error {
 	return nil
 }
 
-// live returns the object in the cluster; nil if there is none.
+// live returns the object in the cluster; nil if the cluster does not have it.
 func (v *verification) live(ctx context.Context, c *check) (live map[string]any, err error) {
 	if c.document.Name() == "" {
 		return nil, nil

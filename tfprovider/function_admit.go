@@ -77,7 +77,7 @@ func takeObject(ctx context.Context, request function.RunRequest) (call objectCa
 	return call
 }
 
-// failed returns the error of a call; nil if there is none.
+// failed returns the error of a call; nil if it has not failed.
 func (*objectCall) failed(problems []message, err error) *function.FuncError {
 	if err != nil {
 		return argumentError(0, errorf(path.Root("object"), "internal", "%v", err))

@@ -7,7 +7,7 @@
 //	a request is sent twice, and the first answer counts; different answers are reported
 //	every call ends after the timeout of its webhook
 //
-// The files in order: hookcall.go (Caller), target.go (what a webhook's name stands for), url.go and
+// The files in order: hookcall.go (Caller), target.go (who answers for a webhook), url.go and
 // program.go (the calls).
 package hookcall
 
@@ -79,7 +79,7 @@ func New(targets []Target, ca []byte, run Run) (*Caller, error) {
 func (c *Caller) Answers(w policy.WebhookName) bool { return c.target(w) >= 0 }
 
 // target returns the index of the target of a webhook: the one with its name, or that of its
-// configuration; -1 if there is none.
+// configuration; -1 if nobody answers for it.
 func (c *Caller) target(w policy.WebhookName) int {
 	for _, name := range []string{w.Name, w.Configuration} {
 		if i := slices.IndexFunc(c.targets, func(t Target) bool { return t.Name == name }); i >= 0 {

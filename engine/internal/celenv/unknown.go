@@ -136,7 +136,7 @@ func unread(value ref.Val) any {
 
 // trackedMap is a map of an object with unknown values.
 type trackedMap struct {
-	*orderedMap
+	traits.Mapper
 	object map[string]any
 }
 

@@ -194,7 +194,7 @@ func closed(answer policy.Answer, review map[string]any) map[string]any {
 	return fields
 }
 
-// uidMark stands in a recorded body where the answer had the uid of the request.
+// uidMark replaces the uid of the request in a recorded body.
 const uidMark = "$(request.uid)"
 
 // isReview reports whether the body of an answer is a review of the kind that was sent, with nothing
