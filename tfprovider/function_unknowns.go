@@ -3,7 +3,6 @@ package tfprovider
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
@@ -21,7 +20,7 @@ type unknownUse struct {
 	Value  string `tfsdk:"value"`
 }
 
-var unknownUseType = types.ObjectType{AttrTypes: map[string]attr.Type{"policy": types.StringType, "value": types.StringType}}
+var unknownUseType = types.ObjectType{AttrTypes: objectOf("policy", "value")}
 
 func (f *unknownsFunction) Definition(_ context.Context, _ function.DefinitionRequest, response *function.DefinitionResponse) {
 	response.Definition = function.Definition{
