@@ -21,7 +21,7 @@ func (s *Set) Check(ctx context.Context, manifests []*manifest.Stream, observers
 // mistakes finds mistakes in single policies.
 var mistakes = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
 	var found []source.Diagnostic
-	for _, program := range r.programs {
+	for _, program := range r.policies.programs {
 		found = append(found, program.Check(r.schemas)...)
 	}
 	return found

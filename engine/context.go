@@ -230,4 +230,6 @@ func (r *run) isApart(j *job) bool {
 }
 
 // isRead reports whether policies may look up the result of a job.
-func (r *run) isRead(j *job) bool { return r.reads[j.document.Kind()] || r.reads[policy.AnyKind] }
+func (r *run) isRead(j *job) bool {
+	return r.policies.reads[j.document.Kind()] || r.policies.reads[policy.AnyKind]
+}

@@ -24,7 +24,7 @@ func Cover() Observer {
 					ran[c.By.OfRule()] = true
 				}
 			}
-			for _, program := range r.programs {
+			for _, program := range r.policies.programs {
 				for _, part := range program.Parts() {
 					for _, rule := range part.Rules {
 						id := part.Policy

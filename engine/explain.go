@@ -26,7 +26,7 @@ func (r *run) varying(outcome *Outcome) (found []source.Diagnostic) {
 		for _, c := range m.Changes {
 			if by := c.By.OfRule(); !seen[by] {
 				seen[by] = true
-				for _, program := range r.programs {
+				for _, program := range r.policies.programs {
 					if p, ok := program.(policy.Varying); ok {
 						found = append(found, p.Varying(by)...)
 					}

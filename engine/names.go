@@ -54,7 +54,7 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 		problem.Subject = "MutatingWebhookConfiguration " + d.Name()
 	case slices.Contains(otherKinds[kind.Group], kind.Kind), slices.Contains(otherGroups, kind.Group):
 		problem = source.Notef(d.At(change.Keys("kind")), "policy-not-mutating", "objects of kind %s do not change manifests, so preadmit ignores this one", source.Name(kind.Kind))
-	case r.schemas.Lookup(kind) == nil && !r.reads[kind] && !slices.Contains(policyGroups, kind.Group):
+	case r.schemas.Lookup(kind) == nil && !r.policies.reads[kind] && !slices.Contains(policyGroups, kind.Group):
 		_, known := r.set.policyKinds(kind.Kind)
 		if slices.Contains(known, kind.Kind) || source.Misspelt(kind.Kind, known) == "" { // other groups may have a Policy
 			return nil
@@ -72,7 +72,7 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 // were not given.
 func (r *run) tellNames() {
 	names := &names{schemas: r.schemas, kinds: sync.OnceValue(r.schemas.Kinds)}
-	for _, program := range r.programs {
+	for _, program := range r.policies.programs {
 		selected := program.Selects()
 		known := map[policy.Selected]bool{}
 		for _, s := range selected {

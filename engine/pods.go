@@ -127,7 +127,7 @@ func (c *controllers) makePods(r *run) {
 		}
 		r.jobs = append(r.jobs[:len(r.jobs):len(r.jobs)], next...)
 		parallel.Each(next, r.runOnce)
-		if len(r.followers) > 0 {
+		if len(r.policies.followers) > 0 {
 			parallel.Each(next, r.concludeJob)
 		}
 		generation = next

@@ -133,7 +133,7 @@ func (r *run) replayTrees(w *written) {
 // replayAll runs the mutation trees on the output of the policies, and then the policies on the
 // result.
 func (r *run) replayAll(w *written) {
-	if len(r.trees) == 0 {
+	if len(r.policies.trees) == 0 {
 		return
 	}
 	object, repeats := r.repeatTrees(w.edited)

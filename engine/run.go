@@ -50,8 +50,8 @@ func (s *Set) run(ctx context.Context, manifests []*manifest.Stream, observers [
 	definitions, others := r.schedule()
 	parallel.Each(definitions, r.runOnce)
 	parallel.Each(others, r.runOnce)
-	if len(r.followers) > 0 {
-		for _, follower := range r.followers {
+	if len(r.policies.followers) > 0 {
+		for _, follower := range r.policies.followers {
 			if r.failed() {
 				break
 			}
@@ -74,20 +74,13 @@ func (s *Set) run(ctx context.Context, manifests []*manifest.Stream, observers [
 // run is the shared state of the stages of one Set.Run. No stage changes the findings of an earlier
 // stage.
 type run struct {
-	set *Set
-	ctx context.Context
-	// programs are all policies. trees run before admission, and followers change other objects
-	// after it. The server has the others.
-	programs, trees []policy.Program
-	followers       []policy.Follower
-	server          server
-	observers       []Observer
+	set       *Set
+	ctx       context.Context
+	policies  policies
+	server    server
+	observers []Observer
 	// watched means that an observer needs every manifest.
 	watched bool
-	reads   map[gvk.Kind]bool
-
-	// compiled are the problems of the policies.
-	compiled []source.Diagnostic
 
 	input       *input
 	jobs        []*job
@@ -105,7 +98,7 @@ type run struct {
 // begin compiles the policies of the input, makes a job for every manifest, and adds all context to
 // the snapshot.
 func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
-	r := &run{set: s, ctx: ctx, input: in, programs: s.programs, schemas: s.schemas.Clone(), snapshot: &snapshot.Snapshot{}, definitions: definitions{}}
+	r := &run{set: s, ctx: ctx, input: in, schemas: s.schemas.Clone(), snapshot: &snapshot.Snapshot{}, definitions: definitions{}}
 	r.observers = slices.Clone(observers)
 	r.compile()
 	r.watch(observers)
@@ -119,7 +112,7 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 	if r.invalid() || s.settings.options.Plain {
 		return r
 	}
-	if len(r.trees) > 0 {
+	if len(r.policies.trees) > 0 {
 		parallel.Each(r.jobs, func(j *job) {
 			j.loaded = r.load(j)
 			r.applyTrees(j.loaded)
@@ -137,40 +130,58 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 	return r
 }
 
-// compile compiles the policies among the manifests together with the policies of the set.
+// policies are the policies of a run: those of the set and those among the manifests.
+type policies struct {
+	// programs are all policies. trees run before admission, and followers change other objects
+	// after it. The server has the others.
+	programs, trees []policy.Program
+	followers       []policy.Follower
+	// reads are the kinds of objects that the programs look up.
+	reads    map[gvk.Kind]bool
+	problems []source.Diagnostic
+}
+
+// compile compiles the policies among the manifests together with the policies of the set, and
+// gives those that run at admission to the server.
 func (r *run) compile() {
 	s := r.set
-	r.reads = s.readKinds()
-	added := slices.Concat(r.input.policies, s.configuration(r.input.local), s.configuration(r.input.manifests))
-	if len(added) > 0 {
-		programs, diagnostics := s.compile(slices.Concat(s.policies, s.configuration(s.context), added))
-		if !source.HasErrors(diagnostics) || !isPartial(r.observers) {
-			r.programs, r.reads = programs, readKinds(programs)
-		}
-		r.compiled = slices.Concat(s.refused, diagnostics)
-	} else {
-		r.compiled = s.problems
-	}
-	if len(r.programs) == 0 && !source.HasErrors(r.compiled) {
+	r.policies = s.policiesWith(slices.Concat(r.input.policies, s.configuration(r.input.local), s.configuration(r.input.manifests)), isPartial(r.observers))
+	if len(r.policies.programs) == 0 && !source.HasErrors(r.policies.problems) {
 		r.tell(source.Warningf(source.Position{}, "no-policies", "no policy was given, so nothing changes").
 			With("give policies with the option policies, or among the manifests"))
 	}
 	r.server.defaulting, r.server.files = s.settings.defaulting(), s.files
-	r.server.webhooks = unpredicted(slices.Concat(s.policies, s.context, r.input.manifests), r.programs, s.settings.answerer)
-	for _, program := range r.programs {
+	r.server.webhooks = unpredicted(slices.Concat(s.policies, s.context, r.input.manifests), r.policies.programs, s.settings.answerer)
+	for _, program := range r.policies.programs {
 		switch point := program.Hook().Point; {
 		case point == policy.BeforeAdmission:
-			r.trees = append(r.trees, program)
+			r.policies.trees = append(r.policies.trees, program)
 		case point != policy.Validating || s.settings.options.Validation != ValidationOff:
 			r.server.programs = append(r.server.programs, program)
 		}
 		if follower := program.Existing(); follower != nil {
-			r.followers = append(r.followers, follower)
+			r.policies.followers = append(r.policies.followers, follower)
 		}
 	}
 	if s.settings.options.NonIdempotent != NonIdempotentSkip {
 		r.observers = append([]Observer{replays}, r.observers...)
 	}
+}
+
+// policiesWith compiles further policies together with those of the set. If they have errors, a
+// partial run goes on with the policies of the set.
+func (s *Set) policiesWith(added []*manifest.Document, partial bool) policies {
+	own := policies{programs: s.programs, reads: s.readKinds(), problems: s.problems}
+	if len(added) == 0 {
+		return own
+	}
+	programs, diagnostics := s.compile(slices.Concat(s.policies, s.configuration(s.context), added))
+	problems := slices.Concat(s.refused, diagnostics)
+	if source.HasErrors(diagnostics) && partial {
+		own.problems = problems
+		return own
+	}
+	return policies{programs: programs, reads: readKinds(programs), problems: problems}
 }
 
 // watch prepares the server for observers.
@@ -232,7 +243,7 @@ func (r *run) invalid() bool {
 	if isPartial(r.observers) {
 		return false
 	}
-	if source.HasErrors(r.compiled) && !r.tolerates() {
+	if source.HasErrors(r.policies.problems) && !r.tolerates() {
 		return true
 	}
 	return source.HasErrors(r.diagnostics) || slices.ContainsFunc(r.jobs, func(j *job) bool { return source.HasErrors(j.diagnostics) })
@@ -287,7 +298,7 @@ func (r *run) admitJob(j *job) {
 	if !j.failed() {
 		r.hold(w)
 	}
-	if len(r.followers) == 0 {
+	if len(r.policies.followers) == 0 {
 		r.conclude(&w)
 		return
 	}
@@ -446,7 +457,7 @@ func (a *admitted) tellUnwritable() {
 // it, and neither policies nor observers need the object. Then it gets no view.
 func (r *run) isUntouched(j *job) bool {
 	settings := &r.set.settings
-	if r.watched || j.loaded != nil || policy.Operation(settings.options.Operation) == policy.Update || len(r.followers) > 0 || settings.options.Normalize || settings.options.WriteNamespace || settings.options.OmitNulls || r.isRead(j) {
+	if r.watched || j.loaded != nil || policy.Operation(settings.options.Operation) == policy.Update || len(r.policies.followers) > 0 || settings.options.Normalize || settings.options.WriteNamespace || settings.options.OmitNulls || r.isRead(j) {
 		return false
 	}
 	request := r.requestFor(&loaded{job: j}, nil, nil)

@@ -12,7 +12,7 @@ import (
 // documents are reset.
 func (r *run) say() *Outcome {
 	outcome := &Outcome{Secrets: r.input.secrets, KyvernoVersion: r.kyvernoVersion()}
-	diagnostics := slices.Concat(r.compiled, r.diagnostics)
+	diagnostics := slices.Concat(r.policies.problems, r.diagnostics)
 	if err := r.ctx.Err(); err != nil {
 		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
 	}

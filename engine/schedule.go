@@ -19,7 +19,7 @@ func (r *run) schedule() (definitions, others []*job) {
 		switch kind := j.document.Kind(); {
 		case kind == definitionKind:
 			definitions = append(definitions, j)
-		case r.reads[kind]:
+		case r.policies.reads[kind]:
 			first = append(first, j)
 		default:
 			rest = append(rest, j)

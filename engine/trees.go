@@ -48,7 +48,7 @@ func (r *run) applyTrees(l *loaded) {
 func (r *run) treeSteps(object map[string]any) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
 		request := &policy.Request{Context: r.ctx, Object: object}
-		for _, program := range r.trees {
+		for _, program := range r.policies.trees {
 			for _, invocation := range program.Plan(request).Invocations {
 				for step := range invocation.Steps(request) {
 					if step.Object != nil {

@@ -201,7 +201,7 @@ func (r *run) accounts() []Account {
 		}
 		return &all[i]
 	}
-	for _, program := range r.programs {
+	for _, program := range r.policies.programs {
 		for _, part := range program.Parts() {
 			find(program, part.Policy, part.At)
 		}

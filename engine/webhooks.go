@@ -113,7 +113,7 @@ func unpredicted(documents []*manifest.Document, programs []policy.Program, answ
 // have an answerer.
 func (r *run) isPredicted(d *manifest.Document) bool {
 	items, _ := d.Object()["webhooks"].([]any)
-	return runs(r.programs, d.Name()) || len(items) > 0 && !slices.ContainsFunc(r.server.webhooks, func(w silent) bool { return w.configuration == d.Name() })
+	return runs(r.policies.programs, d.Name()) || len(items) > 0 && !slices.ContainsFunc(r.server.webhooks, func(w silent) bool { return w.configuration == d.Name() })
 }
 
 // mayChange reports whether the webhook may get a request. Its selectors and conditions do not count.
