@@ -88,6 +88,9 @@ func TestReadmeCommands(t *testing.T) {
 				if example != "library" {
 					directory = copied(t, example)
 				}
+				if example == "webhooks" {
+					buildWebhook(t, directory)
+				}
 			}
 			checkCommands(t, directory, file)
 		})
