@@ -5,7 +5,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -47,6 +50,79 @@ func TestSwitches(t *testing.T) {
 			}
 		}
 	})
+}
+
+// extended are the structs of ours that others may embed, with those that embed them: values that
+// say more than the embedded value, and values that an encoder or CEL asks for all their fields or
+// methods. Whatever only needs another struct has a field.
+var extended = map[string][]string{
+	"engine/change.Change":          {"engine.Change", "engine.Edit"},
+	"engine/gvk.Kind":               {"schema.Kind"},
+	"engine/gvk.Resource":           {"match.Name", "cluster.Resource"},
+	"engine/source.Diagnostic":      {"triage.Finding"},
+	"engine/internal/celenv.opaque": {"celenv.bindingValue", "celenv.contextValue", "celenv.gvrValue", "celenv.imageValue", "celenv.objectValue", "celenv.patchValue", "celenv.record", "celenv.trace", "celenv.variableMap"},
+	"engine/report.jsonChange":      {"report.jsonEdit", "report.jsonStep"},
+	"engine/report.jsonName":        {"report.jsonNotApplied", "report.jsonStep"},
+	"tfprovider.rule":               {"tfprovider.changed", "tfprovider.notApplied"},
+}
+
+// TestEmbedded looks for structs of ours that embed one of ours to borrow its fields.
+func TestEmbedded(t *testing.T) {
+	structs := map[string]bool{}
+	var embeddings []embedding
+	inspectCode(t, func(files *token.FileSet, n ast.Node) {
+		file, ok := n.(*ast.File)
+		if !ok {
+			return
+		}
+		in := path.Join("engine", filepath.ToSlash(filepath.Dir(files.Position(file.Pos()).Filename)))
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				if of, isStruct := spec.Type.(*ast.StructType); isStruct {
+					structs[in+"."+spec.Name.Name] = true
+					embeddings = append(embeddings, embeddingsOf(files, file, in, spec.Name.Name, of)...)
+				}
+			}
+			return true
+		})
+	})
+	for _, e := range embeddings {
+		if structs[e.embedded] && !slices.Contains(extended[e.embedded], path.Base(e.by)) {
+			t.Errorf("%s: %s embeds %s: give it a field", e.at, e.by, e.embedded)
+		}
+	}
+}
+
+// embedding is a struct that embeds a type, each with the directory of its package.
+type embedding struct {
+	by, embedded string
+	at           token.Position
+}
+
+func embeddingsOf(files *token.FileSet, file *ast.File, in, name string, of *ast.StructType) (found []embedding) {
+	imported := map[string]string{}
+	for _, spec := range file.Imports {
+		from, _ := strconv.Unquote(spec.Path.Value)
+		imported[path.Base(from)] = strings.TrimPrefix(from, "github.com/preadmit/preadmit/")
+	}
+	for _, field := range of.Fields.List {
+		if len(field.Names) > 0 {
+			continue
+		}
+		embedded := field.Type
+		if pointer, ok := embedded.(*ast.StarExpr); ok {
+			embedded = pointer.X
+		}
+		e := embedding{by: in + "." + name, at: files.Position(field.Pos())}
+		switch embedded := embedded.(type) {
+		case *ast.Ident:
+			e.embedded = in + "." + embedded.Name
+		case *ast.SelectorExpr:
+			e.embedded = imported[embedded.X.(*ast.Ident).Name] + "." + embedded.Sel.Name
+		}
+		found = append(found, e)
+	}
+	return found
 }
 
 // inspectCode visits the code of the engine and of the frontends, without tests.

@@ -18,8 +18,8 @@ import (
 
 // document is one object with its result.
 type document struct {
-	*manifest.Document
-	text *text
+	written *manifest.Document
+	text    *text
 	// manifest is nil if policies do not run on the document, because it is a policy or only
 	// for local use.
 	manifest  *engine.Manifest
@@ -94,7 +94,7 @@ func (a *admission) collect(texts []text) {
 		results := edited(stream)
 		for j, d := range stream.Documents() {
 			found := document{
-				Document: d, text: &texts[i], manifest: manifests[d], secret: isSecret(d),
+				written: d, text: &texts[i], manifest: manifests[d], secret: isSecret(d),
 				json: string(results[j].JSON()),
 			}
 			found.namespace, found.sensitive = a.set.KeyNamespaceOf(d), found.secret || i >= len(a.config.texts[settings.Manifests])
@@ -131,14 +131,14 @@ func edited(stream *manifest.Stream) []*manifest.Document {
 // key returns the key of a document in results: "group/Kind/namespace/name", with "_" for an empty
 // part. A generated name ends in "*". The key does not depend on other documents.
 func (d *document) key() string {
-	name := d.Name()
+	name := d.written.Name()
 	if name == "" {
-		prefix, _ := change.Keys("metadata", "generateName").Get(d.Object())
+		prefix, _ := change.Keys("metadata", "generateName").Get(d.written.Object())
 		if prefix, ok := prefix.(string); ok {
 			name = prefix + "*"
 		}
 	}
-	parts := []string{d.Kind().Group, d.Kind().Kind, d.namespace, name}
+	parts := []string{d.written.Kind().Group, d.written.Kind().Kind, d.namespace, name}
 	for i, part := range parts {
 		if part == "" {
 			parts[i] = "_"
@@ -150,7 +150,7 @@ func (d *document) key() string {
 // identity returns text that is unique for every object of a cluster, which a key is not; "" if it
 // is not known.
 func (d *document) identity() string {
-	if d.manifest == nil || d.Name() == "" {
+	if d.manifest == nil || d.written.Name() == "" {
 		return ""
 	}
 	return "id " + d.manifest.ID
@@ -170,7 +170,7 @@ func (a *admission) keys() []string {
 			first[id] = d
 		}
 		if other != nil {
-			a.problems = append(a.problems, errorf(d.text.at, "manifest-defined-twice", "%s: %s is already defined in %s", a.where(d.At(nil)), key, a.where(other.At(nil))))
+			a.problems = append(a.problems, errorf(d.text.at, "manifest-defined-twice", "%s: %s is already defined in %s", a.where(d.written.At(nil)), key, a.where(other.written.At(nil))))
 			continue
 		}
 		first[key] = d
@@ -181,9 +181,9 @@ func (a *admission) keys() []string {
 // diff returns the unified diff between the text of the document and of its result. It indents
 // JSON on one line first.
 func (d *document) diff(key string) string {
-	before, after := d.Text()
+	before, after := d.written.Text()
 	if !strings.Contains(strings.TrimSpace(before), "\n") {
-		before, after = indented(d.JSON()), indented([]byte(d.json))
+		before, after = indented(d.written.JSON()), indented([]byte(d.json))
 	}
 	return report.Diff(key, key, before, after)
 }
@@ -204,7 +204,7 @@ func (d *document) result() map[string]any {
 // patch returns the JSON Patch (RFC 6902) from the document to its result.
 func (d *document) patch() string {
 	operations := []any{}
-	for _, c := range change.Diff(d.Object(), d.result(), nil) {
+	for _, c := range change.Diff(d.written.Object(), d.result(), nil) {
 		operation := map[string]any{"op": string(c.Op), "path": c.Path.Pointer()}
 		switch c.Op {
 		case change.Add, change.Replace:

@@ -182,7 +182,7 @@ func (a *admission) warnOfSecrets(inState int) {
 			warned[d.text.name] = true
 			a.problems = append(a.problems, message{
 				source.Warning, d.text.at, "secret-exposed", titles["secret-exposed"],
-				a.where(d.At(nil)) + ": Terraform stores manifests in its state and does not mark them as sensitive\n\ngive Secrets with sensitive_manifests or manifest_files",
+				a.where(d.written.At(nil)) + ": Terraform stores manifests in its state and does not mark them as sensitive\n\ngive Secrets with sensitive_manifests or manifest_files",
 			})
 		}
 	}
@@ -194,7 +194,7 @@ func (a *admission) outputs(keys []string) map[string]any {
 	changed := []string{}
 	for i, key := range keys {
 		d := &a.documents[i]
-		if d.Changed() {
+		if d.written.Changed() {
 			changed = append(changed, key)
 		}
 		if d.sensitive {
@@ -202,7 +202,7 @@ func (a *admission) outputs(keys []string) map[string]any {
 			continue
 		}
 		results[key] = d.json
-		if d.Changed() {
+		if d.written.Changed() {
 			diffs[key] = d.diff(key)
 		}
 	}

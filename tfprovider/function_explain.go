@@ -111,7 +111,7 @@ func (f *explainFunction) Run(ctx context.Context, request function.RunRequest, 
 func (a *admission) explain(d *document) explanation {
 	key := d.key()
 	e := explanation{
-		ID: key, Changed: d.Changed(), JSON: d.json, Patch: d.patch(), Diff: d.diff(key),
+		ID: key, Changed: d.written.Changed(), JSON: d.json, Patch: d.patch(), Diff: d.diff(key),
 		Warnings: a.warnings(), Changes: []changed{}, NotApplied: []notApplied{},
 	}
 	if d.manifest == nil {

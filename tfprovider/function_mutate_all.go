@@ -106,7 +106,7 @@ func (f *mutateAllFunction) admit(ctx context.Context, c *config, keys []string,
 			continue
 		}
 		found.results[key] = types.StringValue(a.documents[i].json)
-		if !isPart && a.documents[i].Changed() {
+		if !isPart && a.documents[i].written.Changed() {
 			found.changed = append(found.changed, key)
 		}
 	}

@@ -82,7 +82,7 @@ func (a *admission) pods() map[string]string {
 	}
 	for _, stream := range a.outcome.Made() {
 		for i, result := range edited(stream) {
-			d := document{Document: result, namespace: namespaces[stream.Documents()[i]]}
+			d := document{written: result, namespace: namespaces[stream.Documents()[i]]}
 			pods[d.key()] = string(result.JSON())
 		}
 	}

@@ -40,7 +40,7 @@ func (r *Redactor) Manifests(m Manifests) string {
 
 // opened is a text of which all documents can be read.
 type opened struct {
-	Manifests
+	given     Manifests
 	documents []*manifest.Document
 	bytes     func() []byte
 }
@@ -62,19 +62,19 @@ func (r *Redactor) open(m Manifests) opened {
 
 // hideAll hides all values if any path is hidden, because the texts have different documents.
 func (m *opened) hideAll() {
-	if len(m.Hidden) == 0 {
+	if len(m.given.Hidden) == 0 {
 		return
 	}
-	m.Hidden = map[int]Hidden{}
+	m.given.Hidden = map[int]Hidden{}
 	for i := range m.documents {
-		m.Hidden[i] = Everything
+		m.given.Hidden[i] = Everything
 	}
 }
 
 // show hides the values of documents, and the comments of Secrets. other has their counterparts.
 func (r *Redactor) show(m, other opened, suffix string) string {
-	if len(m.Hidden) == 0 && r.Shows(m.documents) {
-		return m.Text
+	if len(m.given.Hidden) == 0 && r.Shows(m.documents) {
+		return m.given.Text
 	}
 	secrets := false
 	for i, d := range m.documents {
@@ -85,7 +85,7 @@ func (r *Redactor) show(m, other opened, suffix string) string {
 		}
 		hidden := HiddenIn(d)
 		secrets = secrets || hidden != nil
-		hidden = hidden.or(m.Hidden[i])
+		hidden = hidden.or(m.given.Hidden[i])
 		masked := r.Value(hidden, nil, object, counterpart, suffix).(map[string]any)
 		if err := d.Set(masked, nil); err != nil {
 			return Mask + "\n"
@@ -115,7 +115,7 @@ func (r *Redactor) maskedExceptNames(text string) string {
 		return lines[line][from:]
 	}
 	for _, at := range r.namesIn(stream.Documents()) {
-		rest := copyTo(at.Position)
+		rest := copyTo(at.at)
 		if before, _, ok := strings.Cut(rest, at.name); ok {
 			b.WriteString(r.masked(before) + at.name)
 			from += len(before) + len(at.name)
@@ -127,7 +127,7 @@ func (r *Redactor) maskedExceptNames(text string) string {
 
 // placedName is a name with its position.
 type placedName struct {
-	source.Position
+	at   source.Position
 	name string
 }
 
@@ -144,7 +144,7 @@ func (r *Redactor) namesIn(documents []*manifest.Document) []placedName {
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b placedName) int { return a.Compare(b.Position) })
+	slices.SortFunc(found, func(a, b placedName) int { return a.at.Compare(b.at) })
 	return found
 }
 

@@ -51,12 +51,14 @@ func (s Scope) Error(err error) error {
 
 // scoped is an error without parts of its text.
 type scoped struct {
-	*source.Message
-	err error
+	message *source.Message
+	err     error
 }
 
+func (e *scoped) Error() string { return e.message.Error() }
+
 // Unwrap returns the message and the error.
-func (e *scoped) Unwrap() []error { return []error{e.Message, e.err} }
+func (e *scoped) Unwrap() []error { return []error{e.message, e.err} }
 
 // Text returns a text as it may be shown.
 func (s Scope) Text(text source.Span) string {

@@ -12,18 +12,18 @@ import (
 )
 
 // converter converts results of the engine to what may be shown of them.
-type converter struct{ *redact.Redactor }
+type converter struct{ redactor *redact.Redactor }
 
 // manifest converts a manifest of the engine.
 func (c converter) manifest(from *engine.Manifest) Manifest {
 	own := redact.HiddenIn(from.Document)
-	to := Manifest{ID: c.Name(from.ID), At: from.Document.At(nil), Origin: from.Document.At(nil)}
+	to := Manifest{ID: c.redactor.Name(from.ID), At: from.Document.At(nil), Origin: from.Document.At(nil)}
 	if from.Maker != nil {
-		to.MadeOf = c.Name(from.Maker.ID)
+		to.MadeOf = c.redactor.Name(from.Maker.ID)
 	}
-	to.Kind, to.Name = c.Name(from.Document.Kind().Kind), c.Name(strings.TrimPrefix(from.Namespace+"/"+from.Document.Name(), "/"))
+	to.Kind, to.Name = c.redactor.Name(from.Document.Kind().Kind), c.redactor.Name(strings.TrimPrefix(from.Namespace+"/"+from.Document.Name(), "/"))
 	if group := from.Document.Kind().Group; group != "" {
-		to.Kind = c.Name(group) + "/" + to.Kind
+		to.Kind = c.redactor.Name(group) + "/" + to.Kind
 	}
 	if to.ID == "" { // a plain document
 		to.ID, to.Name = to.At.String(), to.At.String()
@@ -39,10 +39,10 @@ func (c converter) manifest(from *engine.Manifest) Manifest {
 		to.NotApplied = append(to.NotApplied, c.notApplied(n))
 	}
 	for _, a := range from.Audit {
-		if c.Redactor != nil {
+		if c.redactor != nil {
 			a.Value = a.Shown
 		}
-		to.Audit = append(to.Audit, policy.Annotation{Key: c.Name(a.Key), Value: c.Text(a.Value)})
+		to.Audit = append(to.Audit, policy.Annotation{Key: c.redactor.Name(a.Key), Value: c.redactor.Text(a.Value)})
 	}
 	return to
 }
@@ -108,9 +108,9 @@ func Hidden(documents []*manifest.Document, outcome *engine.Outcome) map[int]red
 
 // edit converts a change to a manifest.
 func (c converter) edit(hidden redact.Hidden, from change.Change) Edit {
-	path := c.Path(from.Path)
+	path := c.redactor.Path(from.Path)
 	old, value := c.pair(hidden, from)
-	edit := Edit{Op: from.Op, Path: c.Text(from.Path.String()), Pointer: path.Pointer(), Old: old, New: value, path: from.Path, last: lastOf(path)}
+	edit := Edit{Op: from.Op, Path: c.redactor.Text(from.Path.String()), Pointer: path.Pointer(), Old: old, New: value, path: from.Path, last: lastOf(path)}
 	if from.Op == change.Move {
 		edit.From = path[:len(path)-1].Index(from.From).Pointer()
 	}
@@ -126,7 +126,7 @@ func (c converter) step(hidden redact.Hidden, from engine.Change) Step {
 	by := c.names(from.By)
 	return Step{
 		Disposition: from.Disposition, Policy: by.Policy, Binding: by.Binding, Param: by.Param, Rule: by.Rule, Plugin: by.Plugin, Kind: by.Kind, At: from.At, Pass: from.Pass,
-		Op: from.Op, Path: c.Text(from.Path.String()), Old: old, New: value, last: lastOf(c.Path(from.Path)),
+		Op: from.Op, Path: c.redactor.Text(from.Path.String()), Old: old, New: value, last: lastOf(c.redactor.Path(from.Path)),
 	}
 }
 
@@ -141,17 +141,17 @@ func lastOf(path change.Path) change.Element {
 // names returns the names of the author of a change.
 func (c converter) names(id policy.ID) policy.ID {
 	if id.Kind == policy.WebhookKind {
-		return policy.ID{Kind: id.Kind, Policy: c.Name(id.Policy), Rule: c.Name(id.Rule)}
+		return policy.ID{Kind: id.Kind, Policy: c.redactor.Name(id.Policy), Rule: c.redactor.Name(id.Rule)}
 	}
-	return policy.ID{Policy: c.Name(id.Policy), Binding: c.Name(id.Binding), Param: c.Name(id.Param), Rule: c.Name(id.Part()), Plugin: id.Plugin}
+	return policy.ID{Policy: c.redactor.Name(id.Policy), Binding: c.redactor.Name(id.Binding), Param: c.redactor.Name(id.Param), Rule: c.redactor.Name(id.Part()), Plugin: id.Plugin}
 }
 
 // pair returns the values of a change.
 func (c converter) pair(hidden redact.Hidden, from change.Change) (any, any) {
-	return c.Value(hidden, from.Path, from.Old, from.New, " (before)"), c.Value(hidden, from.Path, from.New, from.Old, " (after)")
+	return c.redactor.Value(hidden, from.Path, from.Old, from.New, " (before)"), c.redactor.Value(hidden, from.Path, from.New, from.Old, " (after)")
 }
 
 func (c converter) notApplied(n policy.NotApplied) NotApplied {
 	by := c.names(n.ID)
-	return NotApplied{Policy: by.Policy, Binding: by.Binding, Param: by.Param, Rule: by.Rule, Kind: by.Kind, At: n.At, Reason: c.Reason(n.Reason)}
+	return NotApplied{Policy: by.Policy, Binding: by.Binding, Param: by.Param, Rule: by.Rule, Kind: by.Kind, At: n.At, Reason: c.redactor.Reason(n.Reason)}
 }

@@ -106,8 +106,8 @@ func NewMatrix(outcome *engine.Outcome, diagnostics []source.Diagnostic, secrets
 
 // matrixBuilder builds a Matrix.
 type matrixBuilder struct {
-	converter
-	matrix *Matrix
+	converter converter
+	matrix    *Matrix
 	// index has the policies by their IDs, and reasons the index of a reason among those of its policy.
 	index   map[policy.ID]int
 	reasons map[reasonKey]int
@@ -138,7 +138,7 @@ func (b *matrixBuilder) addPolicies(outcome *engine.Outcome) {
 	})
 	for i, a := range accounts {
 		b.index[a.ID] = i
-		p := MatrixPolicy{Name: b.Name(names[a.ID.OfPolicy()]), Policy: b.Name(a.ID.Policy), Kind: b.Name(a.ID.Kind), At: a.At, Counts: map[engine.Action]int{}}
+		p := MatrixPolicy{Name: b.converter.redactor.Name(names[a.ID.OfPolicy()]), Policy: b.converter.redactor.Name(a.ID.Policy), Kind: b.converter.redactor.Name(a.ID.Kind), At: a.At, Counts: map[engine.Action]int{}}
 		if a.ID.Plugin != "" {
 			p.Name, p.Policy, p.Kind = a.ID.String(), a.ID.Plugin, "admission plug-in"
 		}
@@ -156,7 +156,7 @@ func (b *matrixBuilder) addCells(o *MatrixObject, verdicts []engine.Verdict) {
 		b.matrix.Policies[i].Counts[v.Action]++
 		cell := Cell{Policy: i, Action: v.Action}
 		for _, n := range v.Because {
-			if reason := b.Reason(n.Reason); !slices.Contains(cell.Reasons, reason) {
+			if reason := b.converter.redactor.Reason(n.Reason); !slices.Contains(cell.Reasons, reason) {
 				cell.Reasons = append(cell.Reasons, reason)
 			}
 		}
@@ -198,9 +198,9 @@ func (b *matrixBuilder) explainNothing(outcome *engine.Outcome) {
 		switch {
 		case p.Matched() > 0:
 		case a.Unknown != "":
-			p.Nothing = b.Text(a.Unknown)
+			p.Nothing = b.converter.redactor.Text(a.Unknown)
 		case len(a.Near) == 0:
-			p.Nothing = b.Text(kinds.missing(a.Selects))
+			p.Nothing = b.converter.redactor.Text(kinds.missing(a.Selects))
 		default:
 			p.Nothing = "it selects the kind of " + plural(len(a.Near), "object", "objects") + ", and matches none of them"
 			for _, m := range a.Near {
@@ -218,7 +218,7 @@ func (b *matrixBuilder) explainNothing(outcome *engine.Outcome) {
 			if !near[m][n.ID.OfPolicy()] {
 				continue
 			}
-			if key.text = b.Reason(n.Reason); !told[key] {
+			if key.text = b.converter.redactor.Reason(n.Reason); !told[key] {
 				told[key] = true
 				b.addReason(key.policy, key.text, b.matrix.Objects[i].ID)
 			}

@@ -14,7 +14,7 @@ import (
 type State struct {
 	// Name is the name of the state in a diff.
 	Name string
-	Run
+	Run  Run
 	// Hold returns the objects that a cluster holds for documents of the output, each at the index
 	// of its document.
 	Hold func(output []*manifest.Document) []map[string]any
@@ -54,8 +54,8 @@ func Since(base, head State, secrets *redact.Redactor) *Report {
 
 // since compares two states of a repository.
 type since struct {
-	report *Report
-	converter
+	report     *Report
+	converter  converter
 	base, head *admitted
 	// policies and params are the names of the objects that differ between the states.
 	policies, params map[string]bool
@@ -63,7 +63,7 @@ type since struct {
 
 // admitted are the admitted objects of one state.
 type admitted struct {
-	State
+	state  State
 	report *Report
 	// index has the manifests by their documents.
 	index map[*manifest.Document]int
@@ -78,18 +78,18 @@ type admitted struct {
 }
 
 func newAdmitted(state State, secrets *redact.Redactor) *admitted {
-	a := &admitted{State: state, report: New(state.Outcome, nil, nil, secrets), index: state.index(), held: map[int]map[string]any{}}
-	a.report.Diagnostics = state.Outcome.Diagnostics
+	a := &admitted{state: state, report: New(state.Run.Outcome, nil, nil, secrets), index: state.Run.index(), held: map[int]map[string]any{}}
+	a.report.Diagnostics = state.Run.Outcome.Diagnostics
 	a.outputs = make([]*manifest.Document, len(a.report.Manifests))
 	failed := a.report.failed()
 	a.denied = a.report.denied(failed)
-	for _, s := range state.Streams {
+	for _, s := range state.Run.Streams {
 		written, _ := manifest.Reread(s.Name(), s.Bytes())
 		if len(written.Documents()) != len(s.Documents()) {
 			continue
 		}
 		for n, d := range s.Documents() {
-			if i, ok := a.index[d]; ok && (!failed[i] || a.denied[i]) && state.Outcome.Manifests[i].ID != "" && d.Kind().Kind != "" { // without a kind, no cluster holds it
+			if i, ok := a.index[d]; ok && (!failed[i] || a.denied[i]) && state.Run.Outcome.Manifests[i].ID != "" && d.Kind().Kind != "" { // without a kind, no cluster holds it
 				a.outputs[i] = written.Documents()[n]
 			}
 		}
@@ -98,10 +98,10 @@ func newAdmitted(state State, secrets *redact.Redactor) *admitted {
 }
 
 // id returns the ID of a manifest. fileAndID has the name of its file as well.
-func (a *admitted) id(i int) string { return a.Outcome.Manifests[i].ID }
+func (a *admitted) id(i int) string { return a.state.Run.Outcome.Manifests[i].ID }
 
 func (a *admitted) fileAndID(i int) string {
-	return a.Outcome.Manifests[i].Document.Stream().Name() + "\n" + a.id(i)
+	return a.state.Run.Outcome.Manifests[i].Document.Stream().Name() + "\n" + a.id(i)
 }
 
 // pair are the indexes of an object in both states; -1 where it does not exist.
@@ -171,7 +171,7 @@ func (a *admitted) hold(indexes []int) {
 	for n, i := range indexes {
 		documents[n] = a.outputs[i]
 	}
-	for n, object := range a.Hold(documents) {
+	for n, object := range a.state.Hold(documents) {
 		a.held[indexes[n]] = object
 	}
 }
@@ -181,7 +181,7 @@ func (a *admitted) text(i int, name string) redact.Manifests {
 	if i < 0 {
 		return redact.Manifests{Name: name}
 	}
-	_, hidden := hiddenIn([]*manifest.Document{a.Outcome.Manifests[i].Document}, a.Outcome.Manifests, a.index)
+	_, hidden := hiddenIn([]*manifest.Document{a.state.Run.Outcome.Manifests[i].Document}, a.state.Run.Outcome.Manifests, a.index)
 	return redact.Manifests{Name: name, Text: string(manifest.YAML(a.held[i])), Hidden: hidden}
 }
 
@@ -198,7 +198,7 @@ func (s *since) compare(m *Manifest, p pair) {
 		m.presence = added
 	case p.head < 0:
 		m.presence = removed
-		m.At.File = InState(s.base.State.Name, m.At.File)
+		m.At.File = InState(s.base.state.Name, m.At.File)
 		m.Origin.File = m.At.File
 	case s.head.held[p.head] == nil:
 		return
@@ -208,8 +208,8 @@ func (s *since) compare(m *Manifest, p pair) {
 			return
 		}
 	}
-	f := compared(s.base.text(p.base, m.ID), s.head.text(p.head, m.ID), s.Redactor)
-	f.states = &[2]string{s.base.State.Name, s.head.State.Name}
+	f := compared(s.base.text(p.base, m.ID), s.head.text(p.head, m.ID), s.converter.redactor)
+	f.states = &[2]string{s.base.state.Name, s.head.state.Name}
 	f.before, f.after = s.marks(m, f.Before), s.marks(m, f.After)
 	s.report.Files = append(s.report.Files, f)
 }
@@ -234,9 +234,9 @@ func (s *since) marks(m *Manifest, text string) []mark {
 // edits returns the edits that turn the object of the state base into that of the state head, with
 // their reasons.
 func (s *since) edits(p pair) []Edit {
-	was, is := s.base.Outcome.Manifests[p.base].Document, s.head.Outcome.Manifests[p.head].Document
+	was, is := s.base.state.Run.Outcome.Manifests[p.base].Document, s.head.state.Run.Outcome.Manifests[p.head].Document
 	given := slices.Concat(s.head.report.Manifests[p.head].Edits, s.base.report.Manifests[p.base].Edits)
-	edits := s.between(is, s.base.held[p.base], s.head.held[p.head], given)
+	edits := s.converter.between(is, s.base.held[p.base], s.head.held[p.head], given)
 	written := change.NewPathIndex(change.Diff(was.Object(), is.Object(), nil))
 	for i := range edits {
 		edits[i].Reasons = s.reasons(edits[i], written)

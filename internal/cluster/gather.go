@@ -217,14 +217,14 @@ func (g *gatherer) lookups(ctx context.Context) error {
 	g.tellUnknown(unknown)
 	for _, l := range found {
 		each := g.store
-		if l.Kind == secretKind.Kind && l.Group == "" {
+		if l.resource.Kind == secretKind.Kind && l.resource.Group == "" {
 			if each = g.secret; !g.wanted.Secrets {
 				g.tellSecrets()
 				continue
 			}
 		}
 		for _, p := range l.sorted() {
-			if err := g.list(ctx, l.Resource, p, each); err != nil {
+			if err := g.list(ctx, l.resource, p, each); err != nil {
 				return err
 			}
 		}

@@ -13,7 +13,7 @@ import (
 
 // lookup is what is read of a resource.
 type lookup struct {
-	Resource
+	resource Resource
 	// places are the objects: their namespaces and names, each of which may be empty for all.
 	places map[place]bool
 }
@@ -25,10 +25,10 @@ func (p place) around() []place { return []place{p, {p.namespace, ""}, {"", p.na
 
 // add adds a place.
 func (l *lookup) add(p place) {
-	if p.name != "" && l.Namespaced && p.namespace == "" {
+	if p.name != "" && l.resource.Namespaced && p.namespace == "" {
 		p.name = "" // one name in all namespaces: a list
 	}
-	if !l.Namespaced {
+	if !l.resource.Namespaced {
 		p.namespace = ""
 	}
 	l.places[p] = true
@@ -70,13 +70,13 @@ func lookups(ctx context.Context, from Source, reads []policy.Read) (found []*lo
 			continue
 		}
 		if of[r] == nil {
-			of[r] = &lookup{Resource: r, places: map[place]bool{}}
+			of[r] = &lookup{resource: r, places: map[place]bool{}}
 			found = append(found, of[r])
 		}
 		of[r].add(place{read.Namespace, read.Name})
 	}
 	slices.SortFunc(found, func(a, b *lookup) int {
-		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Kind, b.Kind))
+		return cmp.Or(strings.Compare(a.resource.Group, b.resource.Group), strings.Compare(a.resource.Kind, b.resource.Kind))
 	})
 	return found, unknown, nil
 }

@@ -87,7 +87,7 @@ func (c cost) minus(other cost) cost { return cost{c.blocks - other.blocks, c.by
 
 // growth is how the cost of a command grows in a dimension: the costs of N and 4 N, without that of 1.
 type growth struct {
-	dimension
+	dimension    dimension
 	command      string
 	small, large cost
 }
@@ -98,8 +98,8 @@ func (g growth) tooFast() bool {
 
 func (g growth) String() string {
 	times := func(large, small int64) float64 { return float64(large) / float64(small) }
-	return fmt.Sprintf("%-32s %-8s %4d: %9d blocks %10d bytes, %5d: %5.2f times the blocks, %5.2f times the bytes", g.name, g.command,
-		g.n, g.small.blocks, g.small.bytes, 4*g.n, times(g.large.blocks, g.small.blocks), times(g.large.bytes, g.small.bytes))
+	return fmt.Sprintf("%-32s %-8s %4d: %9d blocks %10d bytes, %5d: %5.2f times the blocks, %5.2f times the bytes", g.dimension.name, g.command,
+		g.dimension.n, g.small.blocks, g.small.bytes, 4*g.dimension.n, times(g.large.blocks, g.small.blocks), times(g.large.bytes, g.small.bytes))
 }
 
 // measure runs a command on inputs of growing sizes.

@@ -61,10 +61,10 @@ func (l *Language) Kinds() []gvk.Kind {
 // Decodes reports whether the server reads the document: whether it serves the version, and knows
 // all fields. advice returns advice about an unknown field.
 func (l *Language) Decodes(r *Reader, advice func(change.Path) string) bool {
-	kind := r.Document.Kind()
+	kind := r.Doc.Document.Kind()
 	span, known := l.Served[kind.Version]
 	refuse := func(advice, format string, args ...any) bool {
-		r.Advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf(format, args...), advice)
+		r.Doc.Advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf(format, args...), advice)
 		return false
 	}
 	switch {
@@ -75,13 +75,13 @@ func (l *Language) Decodes(r *Reader, advice func(change.Path) string) bool {
 	case !span.holds(l.Minor):
 		return refuse(l.served(), "Kubernetes 1.%d does not serve %s any more, 1.%d was the last", l.Minor, kind.APIVersion(), span.Until-1)
 	}
-	problems := schema.BuiltinOf(l.Minor).Lookup(kind).Type().Check(r.Root.Value)
+	problems := schema.BuiltinOf(l.Minor).Lookup(kind).Type().Check(r.Doc.Root.Value)
 	for _, p := range problems {
 		code := "policy-invalid"
 		if strings.HasPrefix(p.Text, "unknown field ") {
 			code = "policy-field-unknown"
 		}
-		r.Advise(p.Path, code, p.Text, advice(p.Path))
+		r.Doc.Advise(p.Path, code, p.Text, advice(p.Path))
 	}
 	return len(problems) == 0
 }

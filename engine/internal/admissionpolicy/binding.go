@@ -30,13 +30,13 @@ type paramRef struct {
 
 // Binding reads the fields that all bindings have, in the order in which the server checks them.
 func (r *Reader) Binding() *Binding {
-	spec := r.Root.At("spec")
-	b := &Binding{Name: r.name(), Document: r.Document, policy: spec.At("policyName").Text()}
+	spec := r.Doc.Root.At("spec")
+	b := &Binding{Name: r.name(), Document: r.Doc.Document, policy: spec.At("policyName").Text()}
 	if b.policy == "" {
-		r.Required(spec.At("policyName"), "")
+		r.Doc.Required(spec.At("policyName"), "")
 	} else {
 		for _, problem := range dns.Subdomain(b.policy) {
-			r.Invalid(spec.At("policyName"), "Invalid value: %q: %s", b.policy, problem)
+			r.Doc.Invalid(spec.At("policyName"), "Invalid value: %q: %s", b.policy, problem)
 		}
 	}
 	if ref := spec.At("paramRef"); ref.Given() {
@@ -45,7 +45,7 @@ func (r *Reader) Binding() *Binding {
 	if resources := spec.At("matchResources"); resources.Given() {
 		var problems []match.Problem
 		b.resources, problems = r.language.Rules.Parse(resources.Value)
-		r.Matched(resources, problems)
+		r.Doc.Matched(resources, problems)
 	}
 	return b
 }
@@ -55,32 +55,32 @@ func (r *Reader) paramRef(n policy.Node) *paramRef {
 	ref := &paramRef{name: name.Text(), namespace: n.At("namespace").Text()}
 	both := ref.name != "" && selector.Given()
 	if ref.name != "" && strings.ContainsAny(ref.name, "/%") || ref.name == "." || ref.name == ".." {
-		r.Invalid(name, "Invalid value: %q: %s", ref.name, pathSegmentProblem(ref.name))
+		r.Doc.Invalid(name, "Invalid value: %q: %s", ref.name, pathSegmentProblem(ref.name))
 	}
 	if both {
-		r.Invalid(name, "Forbidden: name and selector are mutually exclusive")
+		r.Doc.Invalid(name, "Forbidden: name and selector are mutually exclusive")
 	}
 	if selector.Given() {
 		var problems []match.Problem
 		ref.selector, problems = match.ParseSelector(selector.Value)
-		r.Matched(selector, problems)
+		r.Doc.Matched(selector, problems)
 	}
 	if both {
-		r.Invalid(selector, "Forbidden: name and selector are mutually exclusive")
+		r.Doc.Invalid(selector, "Forbidden: name and selector are mutually exclusive")
 	}
 	if ref.name == "" && !selector.Given() {
-		r.Required(n, "one of name or selector must be specified")
+		r.Doc.Required(n, "one of name or selector must be specified")
 	}
 	switch action.Text() {
 	case "Allow":
 		ref.allowNone = true
 	case "Deny":
 	case "":
-		if r.Document.Kind().Version != "v1alpha1" { // v1alpha1 defaults to Deny
-			r.Required(action, "")
+		if r.Doc.Document.Kind().Version != "v1alpha1" { // v1alpha1 defaults to Deny
+			r.Doc.Required(action, "")
 		}
 	default:
-		r.Unsupported(action, "Deny", "Allow")
+		r.Doc.Unsupported(action, "Deny", "Allow")
 	}
 	return ref
 }

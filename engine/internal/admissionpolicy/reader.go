@@ -52,7 +52,7 @@ const maxConditions = 64
 
 // Reader reads one document of a language.
 type Reader struct {
-	*policydoc.Reader
+	Doc      *policydoc.Reader
 	language *Language
 }
 
@@ -68,7 +68,7 @@ func (l *Language) Read(documents []*manifest.Document, read func(i int, r *Read
 	parallel.Each(indexes, func(i int) {
 		r := l.Reader(documents[i])
 		read(i, r)
-		problems[i] = r.Problems
+		problems[i] = r.Doc.Problems
 	})
 	return problems
 }
@@ -79,8 +79,8 @@ func (l *Language) Reader(d *manifest.Document) *Reader { return &Reader{policyd
 // Policy reads the fields that all policies have, in the order in which the server checks them,
 // with a paramKind in the form that readParamKind reads.
 func (r *Reader) Policy(readParamKind func(policy.Node) gvk.Kind) *Policy {
-	spec := r.Root.At("spec")
-	p := &Policy{Name: r.name(), Document: r.Document, Words: sync.OnceValue(func() source.Words { return source.WordsOf(r.Document.Object()) }), At: r.Document.At(r.Root.At("metadata").At("name").Path)}
+	spec := r.Doc.Root.At("spec")
+	p := &Policy{Name: r.name(), Document: r.Doc.Document, Words: sync.OnceValue(func() source.Words { return source.WordsOf(r.Doc.Document.Object()) }), At: r.Doc.Document.At(r.Doc.Root.At("metadata").At("name").Path)}
 	p.Ignore = r.failurePolicy(spec.At("failurePolicy"))
 	if kind := spec.At("paramKind"); kind.Given() {
 		p.ParamKind = readParamKind(kind)
@@ -117,8 +117,8 @@ func (p *Policy) Parts(parts *policydoc.Parts) {
 
 // name reads metadata.name, and checks the rest of the metadata on the way.
 func (r *Reader) name() string {
-	r.ownerReferences(r.Root.At("metadata").At("ownerReferences"), r.language.Minor)
-	return r.Name()
+	r.ownerReferences(r.Doc.Root.At("metadata").At("ownerReferences"), r.language.Minor)
+	return r.Doc.Name()
 }
 
 // ownerReferences checks the ownerReferences of an object. The server's field paths have no
@@ -131,9 +131,9 @@ func (r *Reader) ownerReferences(n policy.Node, minor int) {
 		case minor < 37 && malformed:
 			r.withoutIndex(n, item, "apiVersion", "version must not be empty")
 		case version.Text() == "":
-			r.Required(version, "must not be empty")
+			r.Doc.Required(version, "must not be empty")
 		case malformed:
-			r.Invalid(version, "Invalid value: %q: must be <group>/<version> or <version>", version.Text())
+			r.Doc.Invalid(version, "Invalid value: %q: must be <group>/<version> or <version>", version.Text())
 		}
 		for _, name := range []string{"kind", "name", "uid"} {
 			switch field := item.At(name); {
@@ -141,7 +141,7 @@ func (r *Reader) ownerReferences(n policy.Node, minor int) {
 			case minor < 37:
 				r.withoutIndex(n, item, name, "must not be empty")
 			default:
-				r.Required(field, "must not be empty")
+				r.Doc.Required(field, "must not be empty")
 			}
 		}
 	}
@@ -149,8 +149,8 @@ func (r *Reader) ownerReferences(n policy.Node, minor int) {
 
 // withoutIndex reports an invalid field of an item of a list.
 func (r *Reader) withoutIndex(list, item policy.Node, name, problem string) {
-	r.Invalid(item.At(name), "Invalid value: %q: %s", item.At(name).Text(), problem)
-	r.Problems[len(r.Problems)-1].Field = list.Path.Key(name).String()
+	r.Doc.Invalid(item.At(name), "Invalid value: %q: %s", item.At(name).Text(), problem)
+	r.Doc.Problems[len(r.Doc.Problems)-1].Field = list.Path.Key(name).String()
 }
 
 func (r *Reader) failurePolicy(n policy.Node) (ignore bool) {
@@ -159,7 +159,7 @@ func (r *Reader) failurePolicy(n policy.Node) (ignore bool) {
 	case "Ignore":
 		return true
 	default:
-		r.Unsupported(n, "Fail", "Ignore")
+		r.Doc.Unsupported(n, "Fail", "Ignore")
 	}
 	return false
 }
@@ -170,21 +170,21 @@ func (r *Reader) ParamKind(n policy.Node) gvk.Kind {
 	parsed := gvk.Parse(version.Text(), kind.Text())
 	switch {
 	case version.Text() == "":
-		r.Required(version, "")
+		r.Doc.Required(version, "")
 	case strings.Contains(parsed.Version, "/"):
-		r.Invalid(version, "Invalid value: %q: unexpected GroupVersion string: %s", version.Text(), version.Text())
+		r.Doc.Invalid(version, "Invalid value: %q: unexpected GroupVersion string: %s", version.Text(), version.Text())
 	default:
 		if parsed.Group != "" {
 			r.check(version, parsed.Group, "", dns.Subdomain(parsed.Group))
 		}
 		if parsed.Version == "" {
-			r.Invalid(version, "Invalid value: %q: version must be specified", version.Text())
+			r.Doc.Invalid(version, "Invalid value: %q: version must be specified", version.Text())
 		} else {
 			r.check(version, parsed.Version, "", dns.Label1035(parsed.Version))
 		}
 	}
 	if kind.Text() == "" {
-		r.Required(kind, "")
+		r.Doc.Required(kind, "")
 	} else {
 		r.check(kind, kind.Text(), "may have mixed case, but should otherwise match: ", dns.Label1035(strings.ToLower(kind.Text())))
 	}
@@ -194,19 +194,19 @@ func (r *Reader) ParamKind(n policy.Node) gvk.Kind {
 // check reports the problems of a validation with a value, as one error.
 func (r *Reader) check(n policy.Node, value, prefix string, problems []string) {
 	if len(problems) > 0 {
-		r.Invalid(n, "Invalid value: %q: %s%s", value, prefix, strings.Join(problems, ","))
+		r.Doc.Invalid(n, "Invalid value: %q: %s%s", value, prefix, strings.Join(problems, ","))
 	}
 }
 
 func (r *Reader) constraints(n policy.Node) *match.Resources {
 	if !n.Given() {
-		r.Required(n, "")
+		r.Doc.Required(n, "")
 		return nil
 	}
 	resources, problems := r.language.Rules.Parse(n.Value)
-	r.Matched(n, problems)
+	r.Doc.Matched(n, problems)
 	if rules := n.At("resourceRules"); len(rules.Items()) == 0 {
-		r.Required(rules, "")
+		r.Doc.Required(rules, "")
 	}
 	return resources
 }
@@ -215,26 +215,26 @@ func (r *Reader) constraints(n policy.Node) *match.Resources {
 func (r *Reader) Conditions(n policy.Node, scope *celenv.Scope) []Condition {
 	items := n.Items()
 	if len(items) > maxConditions {
-		r.Invalid(n, "Too many: %d: must have at most %d items", len(items), maxConditions)
+		r.Doc.Invalid(n, "Too many: %d: must have at most %d items", len(items), maxConditions)
 	}
 	seen := map[string]bool{}
 	var conditions []Condition
 	for _, item := range items {
 		name, expression := item.At("name"), item.At("expression")
-		c := Condition{Name: name.Text(), At: r.Document.At(expression.Path), asksOperation: policy.AsksOperation(expression.Text())}
+		c := Condition{Name: name.Text(), At: r.Doc.Document.At(expression.Path), asksOperation: policy.AsksOperation(expression.Text())}
 		if strings.TrimSpace(expression.Text()) == "" {
-			r.Required(expression, "")
+			r.Doc.Required(expression, "")
 		} else {
-			c.Program = r.Expression(expression, scope.Condition)
+			c.Program = r.Doc.Expression(expression, scope.Condition)
 		}
 		if c.Name == "" {
-			r.Required(name, "")
+			r.Doc.Required(name, "")
 		} else {
 			for _, problem := range content.IsLabelKey(c.Name) {
-				r.Invalid(name, "Invalid value: %q: %s", c.Name, problem)
+				r.Doc.Invalid(name, "Invalid value: %q: %s", c.Name, problem)
 			}
 			if seen[c.Name] {
-				r.Invalid(name, "Duplicate value: %q", c.Name)
+				r.Doc.Invalid(name, "Duplicate value: %q", c.Name)
 			}
 			seen[c.Name] = true
 		}
@@ -247,15 +247,15 @@ func (r *Reader) variables(n policy.Node, scope *celenv.Scope) {
 	for _, item := range n.Items() {
 		name, expression := item.At("name"), item.At("expression")
 		if strings.TrimSpace(name.Text()) == "" {
-			r.Required(name, "name is not specified")
+			r.Doc.Required(name, "name is not specified")
 		} else if !isIdentifier(name.Text()) {
-			r.Invalid(name, "Invalid value: %q: must be a valid CEL identifier", name.Text())
+			r.Doc.Invalid(name, "Invalid value: %q: must be a valid CEL identifier", name.Text())
 		}
 		if strings.TrimSpace(expression.Text()) == "" {
-			r.Required(expression, "expression is not specified")
+			r.Doc.Required(expression, "expression is not specified")
 			continue
 		}
-		r.Compiled(expression, scope.Variable(name.Text(), expression.Text()))
+		r.Doc.Compiled(expression, scope.Variable(name.Text(), expression.Text()))
 	}
 }
 

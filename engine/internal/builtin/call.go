@@ -14,7 +14,7 @@ import (
 
 // call is one call of a plug-in.
 type call struct {
-	*policy.Request
+	request *policy.Request
 	// object is the object of the request, for the plug-in to change.
 	object map[string]any
 	minor  int
@@ -28,19 +28,19 @@ type call struct {
 func (c *call) spec() map[string]any { return podspec.Ensure(c.object, "spec") }
 
 // creating reports whether the object is new.
-func (c *call) creating() bool { return c.Operation == policy.Create }
+func (c *call) creating() bool { return c.request.Operation == policy.Create }
 
 // forbidden returns the error with which a server forbids the request.
 func (c *call) forbidden(err error) error {
-	name := cmp.Or(c.Name, podspec.Text(c.object, "metadata", "name"), podspec.Text(c.object, "metadata", "generateName"), "Unknown")
+	name := cmp.Or(c.request.Name, podspec.Text(c.object, "metadata", "name"), podspec.Text(c.object, "metadata", "generateName"), "Unknown")
 	return c.forbiddenNamed(name, err)
 }
 
 // forbiddenNamed is forbidden with a given name of the object.
 func (c *call) forbiddenNamed(name string, err error) error {
-	resource := c.Kind.Resource
-	if c.Kind.Group != "" {
-		resource += "." + c.Kind.Group
+	resource := c.request.Kind.Resource
+	if c.request.Kind.Group != "" {
+		resource += "." + c.request.Kind.Group
 	}
 	return fmt.Errorf("%s %q is forbidden: %w", resource, name, err)
 }
@@ -64,24 +64,24 @@ func (c *call) missing(kind, format string, args ...any) error {
 
 // get returns an object, or nil if it does not exist.
 func (c *call) get(kind gvk.Kind, namespace, name string) (map[string]any, error) {
-	return c.Lookup(c.Schemas.Lookup(kind), namespace, name)
+	return c.request.Lookup(c.request.Schemas.Lookup(kind), namespace, name)
 }
 
 // list returns the objects of a kind in a namespace, sorted by name.
 func (c *call) list(kind gvk.Kind, namespace string) ([]map[string]any, error) {
-	objects, _, err := c.LookupAll(c.Schemas.Lookup(kind), namespace, func(string, string) bool { return true })
+	objects, _, err := c.request.LookupAll(c.request.Schemas.Lookup(kind), namespace, func(string, string) bool { return true })
 	return objects, err
 }
 
 // namespaceAnnotations returns the annotations of the namespace of the object.
 func (c *call) namespaceAnnotations(plugin string) (map[string]any, error) {
-	c.Snapshot.Ask()
-	namespace, known, err := c.NamespaceObject()
+	c.request.Snapshot.Ask()
+	namespace, known, err := c.request.NamespaceObject()
 	if err != nil {
 		return nil, err
 	}
 	if !known {
-		c.WarnAssumed(c.Namespace, source.Position{}, "admission plug-in "+plugin+" reads the annotations of namespaces")
+		c.request.WarnAssumed(c.request.Namespace, source.Position{}, "admission plug-in "+plugin+" reads the annotations of namespaces")
 	}
 	return podspec.Map(namespace, "metadata", "annotations"), nil
 }

@@ -15,10 +15,10 @@ import (
 // limitDefaults sets missing requests and limits of containers to the defaults in the
 // LimitRanges of the namespace.
 func limitDefaults(c *call) error {
-	if c.Kind.Kind.Kind != pods.Kind || !c.creating() {
+	if c.request.Kind.Kind.Kind != pods.Kind || !c.creating() {
 		return nil
 	}
-	ranges, err := c.list(limitRange, c.Namespace)
+	ranges, err := c.list(limitRange, c.request.Namespace)
 	if err != nil {
 		return err
 	}
@@ -61,10 +61,10 @@ func complete(container map[string]any, kind, list, what string, defaults map[st
 
 // limits refuses values outside of the LimitRanges of the namespace.
 func limits(c *call) error {
-	if c.Kind.Kind.Kind == pods.Kind && !c.creating() {
+	if c.request.Kind.Kind.Kind == pods.Kind && !c.creating() {
 		return nil
 	}
-	ranges, err := c.list(limitRange, c.Namespace)
+	ranges, err := c.list(limitRange, c.request.Namespace)
 	if err != nil {
 		return err
 	}
@@ -84,11 +84,11 @@ func limits(c *call) error {
 func (c *call) exceeded(item map[string]any) []error {
 	kind := podspec.Text(item, "type")
 	switch {
-	case c.Kind.Kind.Kind == claims.Kind && kind == "PersistentVolumeClaim":
+	case c.request.Kind.Kind.Kind == claims.Kind && kind == "PersistentVolumeClaim":
 		return within(item, "maximum", amounts(podspec.Map(c.spec(), "resources", "requests")), nil)
-	case c.Kind.Kind.Kind == pods.Kind && kind == "Pod":
+	case c.request.Kind.Kind.Kind == pods.Kind && kind == "Pod":
 		return within(item, "", c.sum("requests"), c.sum("limits"))
-	case c.Kind.Kind.Kind == pods.Kind && kind == "Container":
+	case c.request.Kind.Kind.Kind == pods.Kind && kind == "Container":
 		var errs []error
 		for _, list := range []string{"containers", "initContainers"} {
 			for _, container := range podspec.Maps(c.spec(), list) {

@@ -24,18 +24,18 @@ import (
 // k8s.io/pod-security-admission v0.36.3. Levels, exemptions and texts are as in its package
 // admission, except that an update of a Namespace does not look at the Pods in it.
 func podSecurity(c *call) error {
-	if c.Kind.Kind.Kind == "Namespace" {
+	if c.request.Kind.Kind.Kind == "Namespace" {
 		return c.securityOfNamespace()
 	}
 	exempt := c.config.exemptions
 	switch {
-	case slices.Contains(exempt.Namespaces, c.Namespace):
+	case slices.Contains(exempt.Namespaces, c.request.Namespace):
 		return c.exempted("namespace")
-	case c.User.Name != "" && slices.Contains(exempt.Usernames, c.User.Name):
+	case c.request.User.Name != "" && slices.Contains(exempt.Usernames, c.request.User.Name):
 		return c.exempted("user")
 	}
-	c.Snapshot.Ask()
-	namespace, _, err := c.NamespaceObject() // without labels if it was not given
+	c.request.Snapshot.Ask()
+	namespace, _, err := c.request.NamespaceObject() // without labels if it was not given
 	if err != nil {
 		return err
 	}
@@ -46,10 +46,10 @@ func podSecurity(c *call) error {
 		return nil
 	case len(problems) == 0 && !isPod && levels.Warn.Level == api.LevelPrivileged && levels.Audit.Level == api.LevelPrivileged:
 		return nil
-	case isPod && c.Operation == policy.Update && !replacesImage(c.object, c.OldObject):
+	case isPod && c.request.Operation == policy.Update && !replacesImage(c.object, c.request.OldObject):
 		return nil
 	}
-	metadata, spec, err := template(c.object, c.Kind.Kind.Kind)
+	metadata, spec, err := template(c.object, c.request.Kind.Kind.Kind)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func podSecurity(c *call) error {
 }
 
 // isPod reports whether the object is a Pod, on which levels are enforced.
-func (c *call) isPod() bool { return c.Kind.Kind.Kind == pods.Kind }
+func (c *call) isPod() bool { return c.request.Kind.Kind.Kind == pods.Kind }
 
 // judge refuses a Pod that violates the enforced level, and warns about and annotates violations of
 // the other levels.
@@ -79,7 +79,7 @@ func (c *call) judge(levels api.Policy, metadata *metav1.ObjectMeta, spec *corev
 	if c.isPod() {
 		c.annotate(api.EnforcedPolicyAnnotationKey, levels.Enforce.String())
 		if text := violations(levels.Enforce); text != "" {
-			refusal = &answered{c.forbiddenNamed(c.Name, errors.New("violates "+text)), "Forbidden"}
+			refusal = &answered{c.forbiddenNamed(c.request.Name, errors.New("violates "+text)), "Forbidden"}
 		}
 	}
 	if text := violations(levels.Audit); text != "" {
@@ -107,18 +107,18 @@ func (c *call) securityOfNamespace() error {
 	labels := policy.LabelsOf(c.object)
 	levels, problems := api.PolicyToEvaluate(labels, c.config.defaults)
 	var old api.Policy
-	if c.Operation == policy.Update {
+	if c.request.Operation == policy.Update {
 		var before field.ErrorList
-		if old, before = api.PolicyToEvaluate(policy.LabelsOf(c.OldObject), c.config.defaults); reflect.DeepEqual(problems, before) {
+		if old, before = api.PolicyToEvaluate(policy.LabelsOf(c.request.OldObject), c.config.defaults); reflect.DeepEqual(problems, before) {
 			problems = nil
 		}
 	}
 	if len(problems) > 0 {
-		return &answered{fmt.Errorf("Namespace %q is invalid: %w", c.Name, problems.ToAggregate()), "Invalid"}
+		return &answered{fmt.Errorf("Namespace %q is invalid: %w", c.request.Name, problems.ToAggregate()), "Invalid"}
 	}
-	relaxed := c.Operation == policy.Update && (levels.Enforce.Level == api.LevelPrivileged ||
+	relaxed := c.request.Operation == policy.Update && (levels.Enforce.Level == api.LevelPrivileged ||
 		levels.Enforce.Version == old.Enforce.Version && api.CompareLevels(levels.Enforce.Level, old.Enforce.Level) < 1)
-	if slices.Contains(c.config.exemptions.Namespaces, c.Name) && !relaxed {
+	if slices.Contains(c.config.exemptions.Namespaces, c.request.Name) && !relaxed {
 		c.warnExempt(levels, labels)
 	}
 	return nil
@@ -143,7 +143,7 @@ func (c *call) warnExempt(levels api.Policy, labels map[string]string) {
 			given = append(given, mode.name+"="+mode.is.String())
 		}
 	}
-	c.warnings = append(c.warnings, fmt.Sprintf("namespace %q is exempt from Pod Security, and the policy (%s) will be ignored", c.Name, strings.Join(given, ", ")))
+	c.warnings = append(c.warnings, fmt.Sprintf("namespace %q is exempt from Pod Security, and the policy (%s) will be ignored", c.request.Name, strings.Join(given, ", ")))
 }
 
 // replacesImage reports whether an update of a Pod changes what is judged: an image, or the number

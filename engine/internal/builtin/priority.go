@@ -15,9 +15,9 @@ const preempting = "PreemptLowerPriority"
 // podPriority sets the priority of a Pod from its PriorityClass, or from the default one.
 func podPriority(c *call) error {
 	spec := c.spec()
-	if c.Operation == policy.Update {
+	if c.request.Operation == policy.Update {
 		for _, field := range []string{"priority", "preemptionPolicy"} {
-			if old := podspec.Map(c.OldObject, "spec")[field]; spec[field] == nil && old != nil {
+			if old := podspec.Map(c.request.OldObject, "spec")[field]; spec[field] == nil && old != nil {
 				spec[field] = old
 			}
 		}

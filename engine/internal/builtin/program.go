@@ -130,7 +130,7 @@ func (i *invocation) Deny(err error) policy.Failure {
 func (i *invocation) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
 		step := policy.Step{ID: i.ID()}
-		c := &call{Request: r, object: change.CloneObject(r.Object), minor: i.program.minor, config: &i.program.config}
+		c := &call{request: r, object: change.CloneObject(r.Object), minor: i.program.minor, config: &i.program.config}
 		if err := i.program.run(i.plugin)(c); err != nil {
 			failure := i.Deny(err)
 			step.Failure = &failure

@@ -31,10 +31,10 @@ func pullImages(c *call) error {
 
 // keepsImages reports whether the request is an update that adds no image.
 func keepsImages(c *call) bool {
-	if c.Operation != policy.Update {
+	if c.request.Operation != policy.Update {
 		return false
 	}
-	before := imagesOf(podspec.Map(c.OldObject, "spec"))
+	before := imagesOf(podspec.Map(c.request.OldObject, "spec"))
 	return !slices.ContainsFunc(imagesOf(c.spec()), func(image string) bool { return !slices.Contains(before, image) })
 }
 

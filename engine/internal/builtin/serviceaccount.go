@@ -52,14 +52,14 @@ func isMirror(c *call) bool {
 // default.
 func (c *call) serviceAccount() (map[string]any, error) {
 	name := podspec.Text(c.spec(), "serviceAccountName")
-	found, err := c.get(account, c.Namespace, name)
+	found, err := c.get(account, c.request.Namespace, name)
 	if err != nil || found != nil {
 		return found, err
 	}
 	if name == "default" {
 		return map[string]any{"metadata": map[string]any{"name": name}}, nil
 	}
-	return nil, c.forbidden(c.missing("ServiceAccount", "error looking up service account %s/%s: serviceaccount %q not found", c.Namespace, name, name))
+	return nil, c.forbidden(c.missing("ServiceAccount", "error looking up service account %s/%s: serviceaccount %q not found", c.request.Namespace, name, name))
 }
 
 // automounts reports whether a token is mounted. The Pod decides, or else its service account.
@@ -113,7 +113,7 @@ func mountableSecrets(c *call) error {
 		return c.mirrors()
 	}
 	if podspec.Text(c.spec(), "serviceAccountName") == "" {
-		return c.forbidden(fmt.Errorf("no service account specified for pod %s/%s", c.Namespace, podspec.Text(c.object, "metadata", "name")))
+		return c.forbidden(fmt.Errorf("no service account specified for pod %s/%s", c.request.Namespace, podspec.Text(c.object, "metadata", "name")))
 	}
 	found, err := c.serviceAccount()
 	if err != nil {

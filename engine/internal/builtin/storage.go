@@ -27,10 +27,10 @@ var finalizers = map[string]string{
 
 // protectStorage adds its finalizer to storage.
 func protectStorage(c *call) error {
-	if c.Kind.Kind.Kind == attributes.Kind && c.minor < attributeOn {
+	if c.request.Kind.Kind.Kind == attributes.Kind && c.minor < attributeOn {
 		return nil
 	}
-	metadata, finalizer := podspec.Ensure(c.object, "metadata"), finalizers[c.Kind.Kind.Kind]
+	metadata, finalizer := podspec.Ensure(c.object, "metadata"), finalizers[c.request.Kind.Kind.Kind]
 	if list, _ := metadata["finalizers"].([]any); !slices.Contains(list, any(finalizer)) {
 		podspec.Append(metadata, "finalizers", finalizer)
 	}

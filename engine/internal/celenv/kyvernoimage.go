@@ -25,7 +25,7 @@ type imageReference struct {
 // imageValue is the CEL value of an image reference.
 type imageValue struct {
 	opaque
-	imageReference
+	reference imageReference
 }
 
 // Equal implements ref.Val.
@@ -34,11 +34,11 @@ func (v imageValue) Equal(other ref.Val) ref.Val {
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(other)
 	}
-	return types.Bool(v.imageReference == w.imageReference)
+	return types.Bool(v.reference == w.reference)
 }
 
 // Value implements ref.Val.
-func (v imageValue) Value() any { return v.imageReference }
+func (v imageValue) Value() any { return v.reference }
 
 // images declares functions that parse image references.
 func (kyvernoLibrary) images() []cel.EnvOption {
@@ -57,7 +57,7 @@ func (kyvernoLibrary) images() []cel.EnvOption {
 			return types.Bool(err == nil)
 		}))),
 		cel.Function("containsDigest", cel.MemberOverload("image_contains_digest", []*cel.Type{imageType}, cel.BoolType, cel.UnaryBinding(func(image ref.Val) ref.Val {
-			return types.Bool(image.(imageValue).digest != "")
+			return types.Bool(image.(imageValue).reference.digest != "")
 		}))),
 	}
 	for name, part := range map[string]func(imageReference) string{
@@ -68,7 +68,7 @@ func (kyvernoLibrary) images() []cel.EnvOption {
 		"digest":     func(r imageReference) string { return r.digest },
 	} {
 		options = append(options, cel.Function(name, cel.MemberOverload("image_"+name, []*cel.Type{imageType}, cel.StringType,
-			cel.UnaryBinding(func(image ref.Val) ref.Val { return types.String(part(image.(imageValue).imageReference)) }))))
+			cel.UnaryBinding(func(image ref.Val) ref.Val { return types.String(part(image.(imageValue).reference)) }))))
 	}
 	return options
 }

@@ -17,7 +17,7 @@ import (
 
 // patchLiteral is a JSONPatch literal in an expression, as far as it is constant.
 type patchLiteral struct {
-	jsonpatch.Operation
+	operation jsonpatch.Operation
 	// path is the expression of the path.
 	path ast.Expr
 }
@@ -28,23 +28,23 @@ func patchLiterals(tree *ast.AST) (found []patchLiteral) {
 		if e.Kind() != ast.StructKind || e.AsStruct().TypeName() != patchType.TypeName() {
 			return
 		}
-		l := patchLiteral{Operation: jsonpatch.Operation{NoValue: true}}
+		l := patchLiteral{operation: jsonpatch.Operation{NoValue: true}}
 		for _, entry := range e.AsStruct().Fields() {
 			value := entry.AsStructField().Value()
 			switch entry.AsStructField().Name() {
 			case "op":
-				l.Op, _ = constantText(value)
+				l.operation.Op, _ = constantText(value)
 			case "path":
-				l.Path, l.path = pointerOf(tree, value), value
+				l.operation.Path, l.path = pointerOf(tree, value), value
 			case "from":
-				l.From = pointerOf(tree, value)
+				l.operation.From = pointerOf(tree, value)
 			case "value":
 				if value.Kind() == ast.LiteralKind && value.AsLiteral().Type() != types.NullType {
-					l.Value, l.NoValue = value.AsLiteral().Value(), false
+					l.operation.Value, l.operation.NoValue = value.AsLiteral().Value(), false
 				}
 			}
 		}
-		if l.Path != "" {
+		if l.operation.Path != "" {
 			found = append(found, l)
 		}
 	}))
@@ -121,7 +121,7 @@ func partOfPointer(tree *ast.AST, e ast.Expr) (part string, ok bool) {
 // misfits finds operations that do not fit the kind.
 func (t *typed) misfits(index int, text string, tree *ast.AST) (problems []Problem) {
 	for _, l := range patchLiterals(tree) {
-		misfit := l.Misfit(t.kind)
+		misfit := l.operation.Misfit(t.kind)
 		if misfit == nil {
 			continue
 		}
@@ -148,7 +148,7 @@ func (t *typed) parents(expressions []Expression, trees []*ast.AST) (problems []
 		}
 		for _, l := range patchLiterals(trees[i]) {
 			parent, field := t.optional(l)
-			if parent == nil || l.Misfit(t.kind) != nil {
+			if parent == nil || l.operation.Misfit(t.kind) != nil {
 				continue
 			}
 			if known == nil {
@@ -172,7 +172,7 @@ func (t *typed) parents(expressions []Expression, trees []*ast.AST) (problems []
 // of the kind may lack; nil if they lack none. Of a field of an unknown name nothing is certain. A test
 // is a condition.
 func (t *typed) optional(l patchLiteral) (parent []string, field string) {
-	keys := jsonpatch.Keys(l.Path)
+	keys := jsonpatch.Keys(l.operation.Path)
 	of := t.kind.Type()
 	var path change.Path
 	for i, key := range keys[:max(len(keys)-1, 0)] {
@@ -181,7 +181,7 @@ func (t *typed) optional(l patchLiteral) (parent []string, field string) {
 			continue
 		}
 		f := of.Declared(key)
-		if f == nil || l.Op == "test" {
+		if f == nil || l.operation.Op == "test" {
 			return nil, ""
 		}
 		of, path = f.Type, path.Key(key)
@@ -239,11 +239,11 @@ func mentionsIn(trees []*ast.AST) *mentions {
 			for _, term := range terms(l.path) {
 				ofPaths[term.ID()] = true
 			}
-			if l.Op != "test" {
-				m.written[l.Path] = true
+			if l.operation.Op != "test" {
+				m.written[l.operation.Path] = true
 				continue
 			}
-			for _, p := range prefixes(l.Path) {
+			for _, p := range prefixes(l.operation.Path) {
 				m.tested[p] = true
 			}
 		}

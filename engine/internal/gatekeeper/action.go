@@ -83,7 +83,7 @@ func (f fromMetadata) field(c *call, _ any, _ bool) (any, bool, error) {
 
 // assign reads the assigned value and checks it as Gatekeeper does.
 func (r *reader) assign(n policy.Node, m *mutator) action {
-	if !r.IsSound(n) {
+	if !r.doc.IsSound(n) {
 		return nil
 	}
 	value, metadata, data := n.At("value"), n.At("fromMetadata"), n.At("externalData")
@@ -95,9 +95,9 @@ func (r *reader) assign(n policy.Node, m *mutator) action {
 	}
 	switch {
 	case given == 0:
-		r.Invalid(n, "assign must set one of `externalData`, `value` or `fromMetadata`: invalid assign field")
+		r.doc.Invalid(n, "assign must set one of `externalData`, `value` or `fromMetadata`: invalid assign field")
 	case given > 1:
-		r.Invalid(n, "assign must only set one of `externalData`, `value` or `fromMetadata`: invalid assign field")
+		r.doc.Invalid(n, "assign must only set one of `externalData`, `value` or `fromMetadata`: invalid assign field")
 	case value.Given():
 		r.checkNumbers(value)
 		return r.assignValue(value, m)
@@ -128,7 +128,7 @@ func (r *reader) assignValue(n policy.Node, m *mutator) action {
 		object, ok := value.(map[string]any)
 		switch {
 		case last.glob:
-			r.advise(r.Root.At("spec", "location"), last.offset, "name the element: [key: value]", "can't append to a globbed list")
+			r.advise(r.doc.Root.At("spec", "location"), last.offset, "name the element: [key: value]", "can't append to a globbed list")
 		case !ok:
 			r.advise(n, 0, "expected an object with "+last.name, "invalid value: `%s`, only objects can be added to keyed lists", describe(value))
 		case object[last.name] != last.key:
@@ -170,8 +170,8 @@ type set struct {
 func (r *reader) modifySet(n policy.Node) action {
 	list := n.At("values", "fromList")
 	values, ok := list.Value.([]any)
-	if list.Given() && !ok && r.IsSound(n) {
-		r.Invalid(list, "expected a list of values")
+	if list.Given() && !ok && r.doc.IsSound(n) {
+		r.doc.Invalid(list, "expected a list of values")
 	}
 	r.checkNumbers(list)
 	return &set{values, sizeOf(list.Value), n.At("operation").Text() == "prune"}

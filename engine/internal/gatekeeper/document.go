@@ -11,27 +11,27 @@ import (
 )
 
 // reader reads one document with Gatekeeper configuration.
-type reader struct{ *policydoc.Reader }
+type reader struct{ doc *policydoc.Reader }
 
 func newReader(d *manifest.Document) *reader { return &reader{policydoc.New(d)} }
 
 // advise reports an error at a byte offset of the text at n, with advice on how to fix it.
 func (r *reader) advise(n policy.Node, offset int, advice, format string, args ...any) {
-	at := r.Document.At(n.Path)
+	at := r.doc.Document.At(n.Path)
 	if offset > 0 {
-		at = r.Document.In(n.Path, offset)
+		at = r.doc.Document.In(n.Path, offset)
 	}
-	r.Report(source.Errorf(at, "policy-invalid", format, args...).With(advice), n.Path)
+	r.doc.Report(source.Errorf(at, "policy-invalid", format, args...).With(advice), n.Path)
 }
 
 // warn reports a warning about the value at n.
 func (r *reader) warn(n policy.Node, code, advice, format string, args ...any) {
-	r.Note(n, source.Warning, code, fmt.Sprintf(format, args...), advice)
+	r.doc.Note(n, source.Warning, code, fmt.Sprintf(format, args...), advice)
 }
 
 // refuse reports an error about the document itself.
 func (r *reader) refuse(key, code, advice, format string, args ...any) {
-	r.Advise(r.Root.At(key).Path, code, fmt.Sprintf(format, args...), advice)
+	r.doc.Advise(r.doc.Root.At(key).Path, code, fmt.Sprintf(format, args...), advice)
 }
 
 // describe prints a value as Gatekeeper does in its messages, but shortens long values.

@@ -41,7 +41,7 @@ func (r *reader) external(n policy.Node, m *mutator) action {
 		e.failurePolicy = n.At("failurePolicy").Text()
 	}
 	if e.failurePolicy == "UseDefault" && e.byDefault == "" {
-		r.Invalid(n, "`default` must not be empty when `failurePolicy` is set to `UseDefault`")
+		r.doc.Invalid(n, "`default` must not be empty when `failurePolicy` is set to `UseDefault`")
 	}
 	return e
 }
@@ -84,14 +84,14 @@ type item struct {
 
 // provider reads a ProviderResponse.
 func (r *reader) provider() *provider {
-	r.Values = true
+	r.doc.Values = true
 	p := &provider{items: map[string]item{}}
-	response := r.Root.At("response")
-	r.Conforms(r.Root, responseType, r.unknown)
-	if r.Document.Name() == "" {
-		r.advise(r.Root.At("metadata", "name"), 0, "give the name of the Provider whose answers these are", "Required value")
+	response := r.doc.Root.At("response")
+	r.doc.Conforms(r.doc.Root, responseType, r.unknown)
+	if r.doc.Document.Name() == "" {
+		r.advise(r.doc.Root.At("metadata", "name"), 0, "give the name of the Provider whose answers these are", "Required value")
 	}
-	if idempotent := response.At("idempotent"); idempotent.Value != true && r.IsSound(idempotent) {
+	if idempotent := response.At("idempotent"); idempotent.Value != true && r.doc.IsSound(idempotent) {
 		r.advise(idempotent, 0, "set idempotent: true", "Gatekeeper uses no answer that is not idempotent")
 	}
 	p.failed = response.At("systemError").Text()

@@ -55,7 +55,7 @@ func (r *reader) assignImage(n policy.Node, m *mutator) action {
 	invalid := func(n policy.Node, advice, format string, args ...any) {
 		r.advise(n, 0, advice, "assignImage "+m.name+" has invalid parameters: "+format, args...)
 	}
-	if i == (image{}) && r.IsSound(n) {
+	if i == (image{}) && r.doc.IsSound(n) {
 		invalid(n, "", "at least one of [assignDomain, assignPath, assignTag] must be set")
 	}
 	if i.domain != "" && !domainSyntax().MatchString(i.domain) {

@@ -62,10 +62,10 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 			p.add(r)
 		} else if !sameContent(d, first) {
 			name := change.Keys("metadata", "name")
-			r.Report(source.Errorf(d.At(name), "policy-defined-twice", "%s is defined twice, differently; the other one is at %s", source.Name(r.Subject), first.At(name)).
+			r.doc.Report(source.Errorf(d.At(name), "policy-defined-twice", "%s is defined twice, differently; the other one is at %s", source.Name(r.doc.Subject), first.At(name)).
 				With("a cluster keeps one of them: remove the other"), name)
 		}
-		diagnostics = append(diagnostics, r.Problems...)
+		diagnostics = append(diagnostics, r.doc.Problems...)
 	}
 	if len(p.mutators) == 0 {
 		return nil, diagnostics
@@ -92,15 +92,15 @@ func sameContent(a, b *manifest.Document) bool {
 
 // add reads a document and adds it to the program.
 func (p *program) add(r *reader) {
-	switch kind := r.Document.Kind(); (gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
+	switch kind := r.doc.Document.Kind(); (gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
 	case responseKind:
-		p.providers[r.Document.Name()] = r.provider()
+		p.providers[r.doc.Document.Name()] = r.provider()
 	case configKind:
 		p.webhook.readConfig(r)
 	case configurationKind:
 		p.webhook.readConfiguration(r)
 	default:
-		if m := r.mutator(); m != nil && !source.HasErrors(r.Problems) {
+		if m := r.mutator(); m != nil && !source.HasErrors(r.doc.Problems) {
 			p.mutators = append(p.mutators, m)
 		}
 	}

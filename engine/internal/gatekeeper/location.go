@@ -91,7 +91,7 @@ func (e *locationError) Error() string { return e.text }
 // parseLocation reads a location. The error is a *locationError.
 func parseLocation(text string) (l location, err error) {
 	p := &parser{scanner: scanner{text: text}}
-	p.next, p.peeked = p.scan(), p.scan()
+	p.next, p.peeked = p.scanner.scan(), p.scanner.scan()
 	for p.next.kind == word {
 		l = append(l, node{name: p.next.text, offset: p.next.offset})
 		if p.take(openBracket) {
@@ -120,11 +120,11 @@ func parseLocation(text string) (l location, err error) {
 
 // parser parses a location with one token of lookahead.
 type parser struct {
-	scanner
+	scanner      scanner
 	next, peeked token
 }
 
-func (p *parser) advance() { p.next, p.peeked = p.peeked, p.scan() }
+func (p *parser) advance() { p.next, p.peeked = p.peeked, p.scanner.scan() }
 
 // take advances to the next token if it is of a kind.
 func (p *parser) take(kind tokenKind) bool {

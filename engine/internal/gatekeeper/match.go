@@ -37,8 +37,8 @@ func (k kindsEntry) selects(kind gvk.Kind) bool {
 // selector is a label selector. It is parsed with the document, but an error in it is reported
 // only when it is used.
 type selector struct {
-	match.Selector
-	err error
+	parsed match.Selector
+	err    error
 	// asksMore says that the selector uses other labels than kubernetes.io/metadata.name.
 	asksMore bool
 	// exact are the label values that the selector requires.
@@ -52,7 +52,7 @@ func readSelector(n policy.Node) *selector {
 		return nil
 	}
 	s := &selector{exact: n.At("matchLabels").Object()}
-	s.Selector, s.err = match.NewSelector(n.Value)
+	s.parsed, s.err = match.NewSelector(n.Value)
 	for key := range s.exact {
 		s.asksMore = s.asksMore || key != nameLabel
 	}
@@ -88,7 +88,7 @@ func (r *reader) checkMatch(n policy.Node, m *matcher) {
 		}
 	}
 	for key, s := range map[string]*selector{"labelSelector": m.labels, "namespaceSelector": m.ofNamespace} {
-		if s != nil && s.err != nil && r.IsSound(n.At(key)) {
+		if s != nil && s.err != nil && r.doc.IsSound(n.At(key)) {
 			r.warn(n.At(key), "mutator-fails", "expected the operators In, NotIn with values, or Exists, DoesNotExist without",
 				"Gatekeeper accepts the selector, and then refuses every request that it is used for: %v", s.err)
 		}
@@ -235,7 +235,7 @@ func (m *matcher) checkLabels(s *subject, own bool, namespace string) (*unmatche
 		if m.labels.err != nil {
 			return nil, m.labels.err
 		}
-		if lack := m.labels.Lack(labelsOf(s.object), s.observer()); lack != "" {
+		if lack := m.labels.parsed.Lack(labelsOf(s.object), s.observer()); lack != "" {
 			return no("labelSelector", "the object %s", lack), nil
 		}
 	}
@@ -252,7 +252,7 @@ func (m *matcher) checkLabels(s *subject, own bool, namespace string) (*unmatche
 			return nil, err
 		}
 	}
-	if lack := m.ofNamespace.Lack(labels, s.observer()); lack != "" {
+	if lack := m.ofNamespace.parsed.Lack(labels, s.observer()); lack != "" {
 		return no("namespaceSelector", "namespace %q %s", namespace, lack), nil
 	}
 	return nil, nil

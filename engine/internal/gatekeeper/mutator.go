@@ -116,16 +116,16 @@ func (m *mutator) applies(kind gvk.Kind, operation policy.Operation) bool {
 // mutator reads a mutator. It checks the schema of its kind, the rules for names, and
 // Gatekeeper's own validation.
 func (r *reader) mutator() *mutator {
-	kind := r.Document.Kind()
+	kind := r.doc.Document.Kind()
 	if versions := served[kind.Kind]; !slices.Contains(versions, kind.Version) {
 		r.refuse("apiVersion", "policy-version-unknown", "expected apiVersion: "+group+"/"+source.Alternatives(versions),
 			"no version %s of kind %s is served", kind.Version, kind.Kind)
 		return nil
 	}
-	m := &mutator{document: r.Document, kind: kind.Kind, name: r.Document.Name()}
+	m := &mutator{document: r.doc.Document, kind: kind.Kind, name: r.doc.Document.Name()}
 	r.conformsToKind()
-	r.Name()
-	spec := r.Root.At("spec")
+	r.doc.Name()
+	spec := r.doc.Root.At("spec")
 	parameters := spec.At("parameters")
 	m.criteria = map[string]source.Position{"applyTo": m.at("applyTo")}
 	for _, criterion := range matchCriteria() {
@@ -163,7 +163,7 @@ var locationTexts = map[string]string{
 
 // location parses the location of a mutator and checks that its kind may change it.
 func (r *reader) location(n policy.Node, m *mutator) location {
-	if !r.IsSound(n) {
+	if !r.doc.IsSound(n) {
 		return nil
 	}
 	l, err := parseLocation(n.Text())
@@ -227,7 +227,7 @@ func (r *reader) unparsed(n policy.Node, err error, format string, args ...any) 
 
 // applyTo reads and checks the kinds to which a mutator applies.
 func (r *reader) applyTo(n policy.Node, m *mutator) []applyTo {
-	if !r.IsSound(n) {
+	if !r.doc.IsSound(n) {
 		return nil
 	}
 	var entries []applyTo
@@ -241,11 +241,11 @@ func (r *reader) applyTo(n policy.Node, m *mutator) []applyTo {
 		}
 		for j, operation := range a.operations {
 			if slices.Contains(a.operations[:j], operation) {
-				r.Invalid(item.At("operations"), "invalid applyTo for %s mutator %s: duplicate operation %q in applyTo[%d].operations", m.kind, m.name, operation, i)
+				r.doc.Invalid(item.At("operations"), "invalid applyTo for %s mutator %s: duplicate operation %q in applyTo[%d].operations", m.kind, m.name, operation, i)
 			}
 		}
 		if slices.Contains(a.operations, "*") && len(a.operations) > 1 {
-			r.Invalid(item.At("operations"), "invalid applyTo for %s mutator %s: wildcard \"*\" in applyTo[%d].operations must not be combined with other operations", m.kind, m.name, i)
+			r.doc.Invalid(item.At("operations"), "invalid applyTo for %s mutator %s: wildcard \"*\" in applyTo[%d].operations must not be combined with other operations", m.kind, m.name, i)
 		}
 		entries = append(entries, a)
 	}

@@ -16,21 +16,21 @@ var mutatorName = &schema.Type{Scalar: schema.String, Bounds: &schema.Bounds{Max
 
 // conformsToKind checks a mutator as an API server does.
 func (r *reader) conformsToKind() {
-	r.Conforms(r.Root, policydoc.TypeOf(r.Document.Kind().Kind), r.unknown)
-	if name := r.Root.At("metadata", "name"); name.Given() {
-		r.Conforms(name, mutatorName, nil)
+	r.doc.Conforms(r.doc.Root, policydoc.TypeOf(r.doc.Document.Kind().Kind), r.unknown)
+	if name := r.doc.Root.At("metadata", "name"); name.Given() {
+		r.doc.Conforms(name, mutatorName, nil)
 	}
 }
 
 // unknown reports a field that the type does not have: an API server drops it from a policy.
 func (r *reader) unknown(n policy.Node, name string, of *schema.Type) {
 	expected := "expected " + strings.Join(of.FieldNames(), ", ")
-	if r.Values {
+	if r.doc.Values {
 		r.advise(n.At(name), 0, expected, "unknown field %q", name)
 		return
 	}
 	at := n.Path.Key(name)
-	r.Report(source.Warningf(r.Document.At(at), "policy-field-unknown", "unknown field %q: an API server drops it", name).With(expected), at)
+	r.doc.Report(source.Warningf(r.doc.Document.At(at), "policy-field-unknown", "unknown field %q: an API server drops it", name).With(expected), at)
 }
 
 // matchCriteria returns the names of the fields of match.

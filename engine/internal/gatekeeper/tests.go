@@ -42,7 +42,7 @@ func (t pathTest) String() string {
 
 // pathTests reads the tests of a mutator, and checks them as Gatekeeper does.
 func (r *reader) pathTests(n policy.Node, m *mutator) pathTests {
-	if !r.IsSound(n) {
+	if !r.doc.IsSound(n) {
 		return nil
 	}
 	tests := pathTests{}

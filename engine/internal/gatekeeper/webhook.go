@@ -73,8 +73,8 @@ func stockWebhook() *webhook {
 // readConfig reads Gatekeeper's Config. It replaces an earlier Config.
 func (w *webhook) readConfig(r *reader) {
 	w.excluded = nil
-	r.Conforms(r.Root, policydoc.TypeOf("Config"), func(policy.Node, string, *schema.Type) {}) // other fields do not matter here
-	for _, item := range r.Root.At("spec", "match").Items() {
+	r.doc.Conforms(r.doc.Root, policydoc.TypeOf("Config"), func(policy.Node, string, *schema.Type) {}) // other fields do not matter here
+	for _, item := range r.doc.Root.At("spec", "match").Items() {
 		processes := item.At("processes").Texts()
 		if slices.Contains(processes, "mutation-webhook") || slices.Contains(processes, "*") {
 			w.excluded = append(w.excluded, item.At("excludedNamespaces").Texts()...)
@@ -85,17 +85,17 @@ func (w *webhook) readConfig(r *reader) {
 // readConfiguration reads the MutatingWebhookConfiguration of Gatekeeper. It replaces an earlier
 // one.
 func (w *webhook) readConfiguration(r *reader) {
-	for _, n := range r.Root.At("webhooks").Items() {
+	for _, n := range r.doc.Root.At("webhooks").Items() {
 		if n.At("name").Text() == webhookName {
 			w.readWebhook(r, n)
 			return
 		}
 	}
-	r.advise(r.Root.At("webhooks"), 0, "Gatekeeper's own configuration has this webhook", "there is no webhook %s", webhookName)
+	r.advise(r.doc.Root.At("webhooks"), 0, "Gatekeeper's own configuration has this webhook", "there is no webhook %s", webhookName)
 }
 
 func (w *webhook) readWebhook(r *reader, n policy.Node) {
-	w.stock, w.at = false, r.Document.At(n.Path)
+	w.stock, w.at = false, r.doc.Document.At(n.Path)
 	w.reinvoked = n.At("reinvocationPolicy").Text() == "IfNeeded"
 	rules := changing(n.At("rules"))
 	block := map[string]any{"resourceRules": rules}
@@ -108,7 +108,7 @@ func (w *webhook) readWebhook(r *reader, n policy.Node) {
 		if len(path) > 0 && path[0] == change.Key("resourceRules") {
 			path[0] = change.Key("rules")
 		}
-		r.Invalid(policy.Node{Path: append(slices.Clone(n.Path), path...)}, "%s", problem.Text)
+		r.doc.Invalid(policy.Node{Path: append(slices.Clone(n.Path), path...)}, "%s", problem.Text)
 	}
 	if conditions := n.At("matchConditions"); len(conditions.Items()) > 0 {
 		r.advise(conditions, 0, "use match in the mutators instead, or leave the configuration out", "conditions of the webhook in CEL are not evaluated")

@@ -71,14 +71,14 @@ func (r *reader) anchors(n policy.Node, overlay bool) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		a, bare := parseAnchor(key)
 		if other, twice := seen[bare]; twice && a != conditionAnchor && a != globalAnchor && !isConditionKey(other) {
-			r.Advise(n.Path.Key(key), "policy-invalid", "the key is in the map twice, as "+other+" and as "+key, "")
+			r.doc.Advise(n.Path.Key(key), "policy-invalid", "the key is in the map twice, as "+other+" and as "+key, "")
 		}
 		seen[bare] = key
 		switch {
 		case a == conditionAnchor || a == globalAnchor && !overlay:
 			continue // the value is a pattern
 		case overlay && a != noAnchor && a != addAnchor:
-			r.Advise(n.Path.Key(key), "policy-invalid", "the anchor "+string(a)+"( ) means nothing in an overlay", "expected ( ) or +( )")
+			r.doc.Advise(n.Path.Key(key), "policy-invalid", "the anchor "+string(a)+"( ) means nothing in an overlay", "expected ( ) or +( )")
 		}
 		r.anchors(n.At(key), overlay)
 	}
@@ -92,9 +92,9 @@ func isConditionKey(key string) bool {
 // unmet is a condition that does not hold. A global condition applies to the whole rule,
 // wherever it is.
 type unmet struct {
-	mismatch
-	anchor string
-	global bool
+	mismatch mismatch
+	anchor   string
+	global   bool
 }
 
 // String implements fmt.Stringer.

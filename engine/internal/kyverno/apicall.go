@@ -78,7 +78,7 @@ func (s *scope) apiCall(e *entry) (any, error) {
 
 // assume warns that a cluster may answer a call differently.
 func (s *scope) assume(e *entry, what *source.Message) {
-	s.request.Warn(source.Warningf(e.rule.at(e.body.Path), "api-call-assumed", "policy %s, rule %s, context entry %s: %s", source.Name(e.rule.key()), source.Name(e.rule.name), source.Name(e.name), what).
+	s.evaluation.request.Warn(source.Warningf(e.rule.at(e.body.Path), "api-call-assumed", "policy %s, rule %s, context entry %s: %s", source.Name(e.rule.policy.key()), source.Name(e.rule.name), source.Name(e.name), what).
 		With(giveObject))
 }
 
@@ -96,13 +96,13 @@ func (s *scope) get(e *entry, text string) (any, error) {
 	if !ok {
 		return nil, errNotAnswered
 	}
-	if own := e.rule.namespace; own != "" && address.within() != own {
+	if own := e.rule.policy.namespace; own != "" && address.within() != own {
 		return nil, fmt.Errorf("the path must lead to namespace %s, to which the policy is confined", own)
 	}
-	kind := s.request.Schemas.LookupResource(address.Resource)
+	kind := s.evaluation.request.Schemas.LookupResource(address.resource)
 	switch {
 	case kind == nil:
-		return nil, &absentError{source.Messagef("the resource %s is not known", source.Result(address.Resource.String())), giveKind}
+		return nil, &absentError{source.Messagef("the resource %s is not known", source.Result(address.resource.String())), giveKind}
 	case kind.Namespaced && address.namespace == "" && address.name != "", !kind.Namespaced && address.namespace != "":
 		return nil, &absentError{source.Messagef("a server has nothing at %s", source.Result(clean)), "correct the path"}
 	}
@@ -114,18 +114,18 @@ func (s *scope) get(e *entry, text string) (any, error) {
 
 // version returns the known part of the answer of /version.
 func (s *scope) version() map[string]any {
-	return map[string]any{"major": "1", "minor": strconv.Itoa(s.minor)}
+	return map[string]any{"major": "1", "minor": strconv.Itoa(s.evaluation.program.minor)}
 }
 
 // address is the target of a path: an object or, without a name, all objects of a resource.
 type address struct {
-	gvk.Resource
+	resource        gvk.Resource
 	namespace, name string
 }
 
 // within returns the namespace of a path, or the Namespace that it names; "" for other paths.
 func (a address) within() string {
-	if a.Resource == (gvk.Resource{Version: "v1", Resource: "namespaces"}) {
+	if a.resource == (gvk.Resource{Version: "v1", Resource: "namespaces"}) {
 		return a.name
 	}
 	return a.namespace
@@ -136,16 +136,16 @@ func parseAddress(clean string) (a address, ok bool) {
 	parts := strings.Split(strings.TrimPrefix(clean, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
-		a.Version, parts = parts[1], parts[2:]
+		a.resource.Version, parts = parts[1], parts[2:]
 	case len(parts) > 3 && parts[0] == "apis":
-		a.Group, a.Version, parts = parts[1], parts[2], parts[3:]
+		a.resource.Group, a.resource.Version, parts = parts[1], parts[2], parts[3:]
 	default:
 		return a, false
 	}
 	if len(parts) > 2 && parts[0] == "namespaces" {
 		a.namespace, parts = parts[1], parts[2:]
 	}
-	a.Resource.Resource = parts[0]
+	a.resource.Resource = parts[0]
 	if len(parts) > 1 {
 		a.name = parts[1]
 	}
@@ -155,13 +155,13 @@ func parseAddress(clean string) (a address, ok bool) {
 // object answers the request for one object.
 func (s *scope) object(kind *schema.Kind, a address) (any, error) {
 	if kind.Kind == namespaceKind {
-		object, known, err := s.request.Snapshot.Namespace(a.name)
+		object, known, err := s.evaluation.request.Snapshot.Namespace(a.name)
 		if err == nil && !known {
-			s.warnAssumed(a.name, "asks for the namespace")
+			s.evaluation.warnAssumed(a.name, "asks for the namespace")
 		}
 		return object, err
 	}
-	object, err := s.request.Lookup(kind, a.namespace, a.name)
+	object, err := s.evaluation.request.Lookup(kind, a.namespace, a.name)
 	if err != nil {
 		return nil, notConverted(err)
 	}
@@ -186,7 +186,7 @@ func (s *scope) list(e *entry, kind *schema.Kind, a address, query string) (any,
 	if err != nil {
 		return nil, err
 	}
-	objects, given, err := s.request.LookupAll(kind, a.namespace, selects.names)
+	objects, given, err := s.evaluation.request.LookupAll(kind, a.namespace, selects.names)
 	if err != nil {
 		return nil, notConverted(err)
 	}
@@ -207,7 +207,7 @@ func (s *scope) listed(kind *schema.Kind, objects []map[string]any, selects sele
 	for _, object := range objects {
 		if kind.Kind == namespaceKind {
 			var err error
-			if object, _, err = s.request.Snapshot.Namespace(nameOf(object)); err != nil {
+			if object, _, err = s.evaluation.request.Snapshot.Namespace(nameOf(object)); err != nil {
 				return nil, err
 			}
 		}
@@ -314,10 +314,10 @@ func readAt(text string, minor int) (read policy.Read, ok bool) {
 		return read, strings.Contains(clean, noValue)
 	}
 	read.Namespace, read.Name = literal(address.namespace), literal(address.name)
-	if known := schema.BuiltinOf(minor).LookupResource(address.Resource); known != nil {
+	if known := schema.BuiltinOf(minor).LookupResource(address.resource); known != nil {
 		read.Kind = known.Kind
-	} else if literal(address.String()) != "" {
-		read.Resource = address.Resource
+	} else if literal(address.resource.String()) != "" {
+		read.Resource = address.resource
 	}
 	return read, true
 }

@@ -119,7 +119,7 @@ func TestReads(t *testing.T) {
 		"/version":                                                             nil,
 	} {
 		s, _ := scopeOf(t, "ClusterPolicy", "urlPath: '"+path+"'")
-		got := s.program.Reads()
+		got := s.evaluation.program.Reads()
 		for i := range got {
 			got[i].By, got[i].At = policy.ID{}, source.Position{}
 		}
@@ -152,9 +152,9 @@ func scopeOf(t *testing.T, kind, call string) (*scope, *[]source.Diagnostic) {
 	}
 	e := evaluationOf(t, "Pod", object(t, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}}"), policy.User{}, userInfo{})
 	e.program = compiled[0].(*program)
-	e.rule = e.definitions[0].rules[0]
+	e.rule = e.program.definitions[0].rules[0]
 	if kind == "ClusterPolicy" {
-		e.rule.namespace = ""
+		e.rule.policy.namespace = ""
 	}
 	var told []source.Diagnostic
 	e.request.Name = "p"

@@ -177,7 +177,7 @@ func (r *rule) generate(prefix string, kinds []any, template ...string) *rule {
 		"request.oldObject.spec", old+".spec", "request.oldObject.metadata", old+".metadata",
 	)
 	value := replaceTexts(root, replacer)
-	generated := newRule(r.definition, name, policy.Node{Value: value, Path: r.root.Path})
+	generated := newRule(r.policy, name, policy.Node{Value: value, Path: r.root.Path})
 	generated.generated = true
 	return generated
 }

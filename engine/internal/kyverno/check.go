@@ -124,7 +124,7 @@ func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found
 		if n := len(fitting[m.spot()]); n == len(versions) || !asks {
 			at := r.at(m.path)
 			if m.offset > 0 {
-				at = r.document.In(m.path, m.offset)
+				at = r.policy.document.In(m.path, m.offset)
 			}
 			found = append(found, r.warning(at, m.path, m.code, m.text, m.advice))
 		}

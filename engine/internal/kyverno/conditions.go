@@ -48,20 +48,20 @@ func (r *reader) conditions(n policy.Node) {
 		r.conditionList(n)
 		return
 	}
-	if r.Fields(n, []string{"any", "all"}) {
+	if r.doc.Fields(n, []string{"any", "all"}) {
 		r.conditionList(n.At("any"))
 		r.conditionList(n.At("all"))
 	}
 }
 
 func (r *reader) conditionList(n policy.Node) {
-	for _, item := range r.List(n) {
-		if !r.Fields(item, conditionFields) {
+	for _, item := range r.doc.List(n) {
+		if !r.doc.Fields(item, conditionFields) {
 			continue
 		}
 		operator := item.At("operator")
 		if operators[operator.Text()] == nil {
-			r.Advise(operator.Path, "policy-invalid", "the operator is not known", "expected "+operatorNames)
+			r.doc.Advise(operator.Path, "policy-invalid", "the operator is not known", "expected "+operatorNames)
 		}
 		r.expressions(item.At("key"))
 		r.expressions(item.At("value"))
@@ -114,7 +114,7 @@ func (s *scope) holds(item policy.Node) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return s.observer().Decide(operators[item.At("operator").Text()](key, value), key, value), nil
+	return s.evaluation.observer().Decide(operators[item.At("operator").Text()](key, value), key, value), nil
 }
 
 // below prints a path relative to its rule.

@@ -25,25 +25,25 @@ type entry struct {
 
 // context checks the entries of a context.
 func (r *reader) context(n policy.Node) {
-	for _, item := range r.List(n) {
-		if !r.Fields(item, entryFields()) {
+	for _, item := range r.doc.List(n) {
+		if !r.doc.Fields(item, entryFields()) {
 			continue
 		}
 		if item.At("name").Text() == "" {
-			r.Invalid(item.At("name"), "the field is required")
+			r.doc.Invalid(item.At("name"), "the field is required")
 		}
 		given := 0
 		for _, kind := range entryKinds {
 			if body := item.At(kind); body.Given() {
 				given++
-				r.Fields(body, typeAt("rules", "context", kind).FieldNames())
+				r.doc.Fields(body, typeAt("rules", "context", kind).FieldNames())
 			}
 		}
 		if given != 1 {
-			r.Advise(item.Path, "policy-invalid", "expected exactly one of variable, configMap, apiCall, globalReference and imageRegistry", "")
+			r.doc.Advise(item.Path, "policy-invalid", "expected exactly one of variable, configMap, apiCall, globalReference and imageRegistry", "")
 		}
 		if v := item.At("variable"); v.Given() && !v.At("value").Given() && !v.At("jmesPath").Given() && !v.At("default").Given() {
-			r.Advise(v.Path, "policy-invalid", "the variable has no value", "give it value, jmesPath or default")
+			r.doc.Advise(v.Path, "policy-invalid", "the variable has no value", "give it value, jmesPath or default")
 		}
 		if path := item.At("variable", "jmesPath"); path.Given() && !hasVariables(path.Text()) {
 			r.expression(path, path.Text(), 0)
@@ -75,7 +75,7 @@ func (s *scope) loadEntry(e *entry) (any, error) {
 	switch {
 	case e.images != nil:
 		s.observeImages(e.images)
-		value, err = imagesOf(s.request.Kind.Kind, e.images)
+		value, err = imagesOf(s.evaluation.request.Kind.Kind, e.images)
 	case e.kind == "variable":
 		value, err = s.variable(e)
 	case e.kind == "configMap":
@@ -107,7 +107,7 @@ func (s *scope) text(e *entry, n policy.Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if o := s.observer(); o.IsActive() {
+	if o := s.evaluation.observer(); o.IsActive() {
 		o.Use(value) // names what to look up
 	}
 	return jmespath.Text(value), nil
@@ -152,13 +152,13 @@ func (s *scope) variableValue(e *entry) (any, error) {
 
 // search evaluates an expression on a value.
 func (s *scope) search(text string, value any) (any, error) {
-	expression, err := s.env.Compile(text)
+	expression, err := s.evaluation.program.env.Compile(text)
 	if err != nil {
 		return nil, err
 	}
 	data := jmespath.Input(value)
 	s.observe(text, data)
-	return s.env.Search(expression, data)
+	return s.evaluation.program.env.Search(expression, data)
 }
 
 func (s *scope) configMap(e *entry) (any, error) {
@@ -166,14 +166,14 @@ func (s *scope) configMap(e *entry) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	namespace := cmp.Or(e.rule.namespace, "default")
+	namespace := cmp.Or(e.rule.policy.namespace, "default")
 	if n := e.body.At("namespace"); n.Given() {
 		if namespace, err = s.text(e, n); err != nil {
 			return nil, err
 		}
 	}
-	s.request.Snapshot.Ask()
-	object, err := s.request.Snapshot.Get(configMapKind, namespace, name)
+	s.evaluation.request.Snapshot.Ask()
+	object, err := s.evaluation.request.Snapshot.Get(configMapKind, namespace, name)
 	if err != nil {
 		return nil, err
 	}

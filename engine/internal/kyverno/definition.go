@@ -44,9 +44,9 @@ func (d *definition) id() policy.ID { return policy.ID{Kind: d.document.Kind().K
 
 // rule is one mutate rule, written by the user or generated for pod controllers.
 type rule struct {
-	*definition
-	name  string
-	ident policy.ID
+	policy *definition
+	name   string
+	ident  policy.ID
 	// root is the rule as written. A generated rule has the path of the rule from which it was
 	// generated.
 	root policy.Node
@@ -68,7 +68,7 @@ type rule struct {
 
 // newRule returns a rule of a policy, which is not compiled.
 func newRule(d *definition, name string, root policy.Node) *rule {
-	r := &rule{definition: d, name: name, root: root, ident: d.id()}
+	r := &rule{policy: d, name: name, root: root, ident: d.id()}
 	r.ident.Rule = "rule " + name
 	return r
 }
@@ -77,19 +77,19 @@ func (r *rule) id() policy.ID { return r.ident }
 
 // at returns the position of a part of the rule. A generated part has the position of the part
 // it was generated from.
-func (r *rule) at(path change.Path) source.Position { return r.document.At(path) }
+func (r *rule) at(path change.Path) source.Position { return r.policy.document.At(path) }
 
 func (r *rule) mutate() policy.Node { return r.root.At("mutate") }
 
 // definition reads a policy. namespace is the default namespace of a Policy.
 func (r *reader) definition(namespace string) *definition {
-	d := &definition{document: r.Document, name: r.Name()}
-	if r.Document.Kind().Kind == "Policy" {
-		d.namespace = cmp.Or(r.Document.Namespace(), namespace)
+	d := &definition{document: r.doc.Document, name: r.doc.Name()}
+	if r.doc.Document.Kind().Kind == "Policy" {
+		d.namespace = cmp.Or(r.doc.Document.Namespace(), namespace)
 	}
-	r.Fields(r.Root, []string{"apiVersion", "kind", "metadata", "spec", "status"})
-	spec := r.Root.At("spec")
-	if !r.Fields(spec, specFields()) {
+	r.doc.Fields(r.doc.Root, []string{"apiVersion", "kind", "metadata", "spec", "status"})
+	spec := r.doc.Root.At("spec")
+	if !r.doc.Fields(spec, specFields()) {
 		return d
 	}
 	d.ignore = r.failurePolicy(spec).Text() == "Ignore"
@@ -104,11 +104,11 @@ func (r *reader) definition(namespace string) *definition {
 		r.rule(w)
 	}
 	r.conforms(spec)
-	if source.HasErrors(r.Problems) {
+	if source.HasErrors(r.doc.Problems) {
 		return d
 	}
 	if len(written) == 0 {
-		r.Note(spec.At("rules"), source.Info, "policy-not-mutating", "the policy has no mutate rule, so it changes nothing", "")
+		r.doc.Note(spec.At("rules"), source.Info, "policy-not-mutating", "the policy has no mutate rule, so it changes nothing", "")
 		return d
 	}
 	d.rules, d.expressions = autogen(d, spec, written), r.compiled
@@ -125,11 +125,11 @@ func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 	found := spec.At("failurePolicy")
 	r.choice(found, "Ignore", "Fail")
 	webhook := spec.At("webhookConfiguration")
-	if !webhook.Given() || !r.Fields(webhook, webhookFields()) {
+	if !webhook.Given() || !r.doc.Fields(webhook, webhookFields()) {
 		return found
 	}
 	if conditions := webhook.At("matchConditions"); len(conditions.Items()) > 0 {
-		r.Advise(conditions.Path, "policy-invalid", "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
+		r.doc.Advise(conditions.Path, "policy-invalid", "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
 	}
 	if own := webhook.At("failurePolicy"); own.Given() {
 		r.choice(own, "Ignore", "Fail")
@@ -141,7 +141,7 @@ func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 // boolean checks that a value is a boolean.
 func (r *reader) boolean(n policy.Node) {
 	if _, ok := n.Value.(bool); n.Given() && !ok {
-		r.Invalid(n, "expected true or false")
+		r.doc.Invalid(n, "expected true or false")
 	}
 }
 
@@ -149,15 +149,15 @@ func (r *reader) boolean(n policy.Node) {
 func (r *reader) rules(n policy.Node, d *definition) []*rule {
 	var written []*rule
 	names := map[string]bool{}
-	for _, n := range r.List(n) {
-		if !r.Fields(n, ruleFields()) {
+	for _, n := range r.doc.List(n) {
+		if !r.doc.Fields(n, ruleFields()) {
 			continue
 		}
-		name := r.String(n.At("name"))
+		name := r.doc.String(n.At("name"))
 		if name == "" {
-			r.Invalid(n.At("name"), "the field is required")
+			r.doc.Invalid(n.At("name"), "the field is required")
 		} else if names[name] {
-			r.Invalid(n.At("name"), "there are two rules with this name")
+			r.doc.Invalid(n.At("name"), "there are two rules with this name")
 		}
 		names[name] = true
 		d.written = append(d.written, name)
@@ -173,7 +173,7 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 // choice reports a string that is not one of the allowed values.
 func (r *reader) choice(n policy.Node, allowed ...string) {
 	if n.Given() && !slices.Contains(allowed, n.Text()) {
-		r.Advise(n.Path, "policy-invalid", "the value is not known", "expected "+strings.Join(allowed, " or "))
+		r.doc.Advise(n.Path, "policy-invalid", "the value is not known", "expected "+strings.Join(allowed, " or "))
 	}
 }
 
@@ -181,11 +181,11 @@ func (r *reader) choice(n policy.Node, allowed ...string) {
 func (r *reader) notOurs(n policy.Node, name string) {
 	for _, kind := range []string{"validate", "generate", "verifyImages"} {
 		if n.At(kind).Given() {
-			r.Note(n, source.Info, "rule-not-mutating", name+" is a "+kind+" rule, which does not change objects, so it is ignored", "")
+			r.doc.Note(n, source.Info, "rule-not-mutating", name+" is a "+kind+" rule, which does not change objects, so it is ignored", "")
 			return
 		}
 	}
-	r.Advise(n.Path, "policy-invalid", name+" does nothing", "give it a mutate block")
+	r.doc.Advise(n.Path, "policy-invalid", name+" does nothing", "give it a mutate block")
 }
 
 // rule checks a rule as the user wrote it.
@@ -198,13 +198,13 @@ func (r *reader) rule(w *rule) {
 	r.context(n.At("context"))
 	r.conditions(n.At("preconditions"))
 	m := n.At("mutate")
-	if !r.Fields(m, slices.Concat(mutateFields(), oldFields)) {
+	if !r.doc.Fields(m, slices.Concat(mutateFields(), oldFields)) {
 		return
 	}
-	for _, t := range r.List(m.At("targets")) {
-		r.Fields(t, targetFields())
+	for _, t := range r.doc.List(m.At("targets")) {
+		r.doc.Fields(t, targetFields())
 		if t.At("kind").Text() == "" {
-			r.Invalid(t.At("kind"), "the field is required")
+			r.doc.Invalid(t.At("kind"), "the field is required")
 		}
 		r.context(t.At("context"))
 		r.conditions(t.At("preconditions"))
@@ -217,12 +217,12 @@ func (r *reader) rule(w *rule) {
 		}
 	}
 	if given == 0 {
-		r.Advise(m.Path, "policy-invalid", "the mutate block is empty", "give it patchStrategicMerge, patchesJson6902 or foreach")
+		r.doc.Advise(m.Path, "policy-invalid", "the mutate block is empty", "give it patchStrategicMerge, patchesJson6902 or foreach")
 	} else if given > 1 {
-		r.Advise(m.Path, "policy-invalid", "the mutate block has more than one kind of patch, of which Kyverno would use one", "split the rule")
+		r.doc.Advise(m.Path, "policy-invalid", "the mutate block has more than one kind of patch, of which Kyverno would use one", "split the rule")
 	}
 	r.patches(m)
-	for _, entry := range r.List(m.At("foreach")) {
+	for _, entry := range r.doc.List(m.At("foreach")) {
 		r.foreach(entry)
 	}
 }
@@ -235,7 +235,7 @@ func (r *reader) patches(n policy.Node) {
 			continue
 		}
 		if _, ok := patch.Value.(map[string]any); !ok {
-			r.Invalid(patch, "expected a map")
+			r.doc.Invalid(patch, "expected a map")
 			continue
 		}
 		r.anchors(patch, key == "overlay")
@@ -248,11 +248,11 @@ func (r *reader) patches(n policy.Node) {
 
 // foreach checks an entry of foreach.
 func (r *reader) foreach(n policy.Node) {
-	if !r.Fields(n, foreachFields()) {
+	if !r.doc.Fields(n, foreachFields()) {
 		return
 	}
 	if n.At("list").Text() == "" {
-		r.Advise(n.At("list").Path, "policy-invalid", "expected a JMESPath expression", "for instance request.object.spec.containers")
+		r.doc.Advise(n.At("list").Path, "policy-invalid", "expected a JMESPath expression", "for instance request.object.spec.containers")
 	} else {
 		r.expression(n.At("list"), n.At("list").Text(), 0)
 	}
@@ -260,7 +260,7 @@ func (r *reader) foreach(n policy.Node) {
 	r.context(n.At("context"))
 	r.conditions(n.At("preconditions"))
 	if _, isList := n.At("preconditions").Value.([]any); isList {
-		r.Advise(n.At("preconditions").Path, "policy-invalid", "a list is not possible here", "put the conditions below all:")
+		r.doc.Advise(n.At("preconditions").Path, "policy-invalid", "a list is not possible here", "put the conditions below all:")
 	}
 	given := 0
 	for _, key := range []string{"patchStrategicMerge", "patchesJson6902", "foreach"} {
@@ -269,10 +269,10 @@ func (r *reader) foreach(n policy.Node) {
 		}
 	}
 	if given != 1 {
-		r.Advise(n.Path, "policy-invalid", "expected exactly one of patchStrategicMerge, patchesJson6902 and foreach", "")
+		r.doc.Advise(n.Path, "policy-invalid", "expected exactly one of patchStrategicMerge, patchesJson6902 and foreach", "")
 	}
 	r.patches(n)
-	for _, entry := range r.List(n.At("foreach")) {
+	for _, entry := range r.doc.List(n.At("foreach")) {
 		r.foreach(entry)
 	}
 }

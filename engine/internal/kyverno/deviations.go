@@ -278,7 +278,7 @@ func mayMiss(n policy.Node) (may bool) {
 
 // isExtended reports whether Kyverno generates rules for pod controllers from the rule.
 func (r *rule) isExtended() bool {
-	return slices.ContainsFunc(r.rules, func(other *rule) bool {
+	return slices.ContainsFunc(r.policy.rules, func(other *rule) bool {
 		return other.generated && slices.Equal(other.root.Path, r.root.Path)
 	})
 }
@@ -344,8 +344,8 @@ func (r *rule) check(types []*schema.Type) (found []source.Diagnostic) {
 // warning returns a warning about a part of the rule.
 func (r *rule) warning(at source.Position, path change.Path, code, text, advice string) source.Diagnostic {
 	return source.Diagnostic{
-		At: at, Severity: source.Warning, Code: code, Subject: "policy " + r.key() + ", rule " + r.name,
-		Field: path.String(), Message: text, Advice: advice, Excerpt: r.document.Excerpt(at),
+		At: at, Severity: source.Warning, Code: code, Subject: "policy " + r.policy.key() + ", rule " + r.name,
+		Field: path.String(), Message: text, Advice: advice, Excerpt: r.policy.document.Excerpt(at),
 	}
 }
 
@@ -356,7 +356,7 @@ func (s *scope) warnLost(r *rule, p *patch, f form, object, patched map[string]a
 		return
 	}
 	var lost []change.Change
-	cause, at := listQuirk, p.Path
+	cause, at := listQuirk, p.node.Path
 	for _, c := range change.Diff(object, patched, t) {
 		isTemplate := r.generated && c.Path[len(c.Path)-1].Key == "template"
 		if c.Op == change.Remove && (isTemplate || !removes(f.value, c.Path)) {
@@ -369,12 +369,12 @@ func (s *scope) warnLost(r *rule, p *patch, f form, object, patched map[string]a
 	if len(lost) == 0 {
 		return
 	}
-	for _, m := range marks(policy.Node{Value: f.value, Path: p.Path}) {
+	for _, m := range marks(policy.Node{Value: f.value, Path: p.node.Path}) {
 		if m.means == itemsLost || m.means == namedItemsOnly && cause == listQuirk {
 			cause, at = m.means, m.path
 		}
 	}
-	s.request.Warn(cause.Warning(r.at(at), "policy "+r.key()+", rule "+r.name, source.Messagef(": %s", change.Summary(lost))))
+	s.evaluation.request.Warn(cause.Warning(r.at(at), "policy "+r.policy.key()+", rule "+r.name, source.Messagef(": %s", change.Summary(lost))))
 }
 
 // removes reports whether a patch itself removes the value at a path, or replaces the list around

@@ -12,12 +12,12 @@ import (
 
 // reader reads one document of the language.
 type reader struct {
-	*policydoc.Reader
+	doc *policydoc.Reader
 	// compiled are the expressions of rules, in the order of the document.
 	compiled []compiledExpression
 }
 
-func newReader(d *manifest.Document) *reader { return &reader{Reader: policydoc.New(d)} }
+func newReader(d *manifest.Document) *reader { return &reader{doc: policydoc.New(d)} }
 
 // The fields of each part of a policy in Kyverno v1.19.0.
 var (
@@ -64,7 +64,7 @@ func (r *reader) conforms(spec policy.Node) {
 	if slices.ContainsFunc(spec.At("rules").Items(), isOther) {
 		t = policydoc.TypeOf("ClusterPolicy").FieldType("spec")
 	}
-	r.Conforms(spec, t, func(policy.Node, string, *schema.Type) {})
+	r.doc.Conforms(spec, t, func(policy.Node, string, *schema.Type) {})
 }
 
 // isOther reports whether a rule has a field that MutatingType does not describe.

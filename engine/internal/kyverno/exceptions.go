@@ -27,14 +27,14 @@ type exceptedRules struct {
 
 // exception reads a PolicyException.
 func (r *reader) exception() *exception {
-	x := &exception{document: r.Document, name: r.Document.Name(), spec: r.Root.At("spec")}
-	r.Fields(r.Root, []string{"apiVersion", "kind", "metadata", "spec"})
-	if !r.Fields(x.spec, []string{"background", "match", "conditions", "exceptions", "podSecurity", "images", "values"}) {
+	x := &exception{document: r.doc.Document, name: r.doc.Document.Name(), spec: r.doc.Root.At("spec")}
+	r.doc.Fields(r.doc.Root, []string{"apiVersion", "kind", "metadata", "spec"})
+	if !r.doc.Fields(x.spec, []string{"background", "match", "conditions", "exceptions", "podSecurity", "images", "values"}) {
 		return x
 	}
-	for _, n := range r.List(x.spec.At("exceptions")) {
-		if r.Fields(n, []string{"policyName", "ruleNames"}) {
-			x.rules = append(x.rules, exceptedRules{n.At("policyName").Text(), r.Strings(n.At("ruleNames")), n})
+	for _, n := range r.doc.List(x.spec.At("exceptions")) {
+		if r.doc.Fields(n, []string{"policyName", "ruleNames"}) {
+			x.rules = append(x.rules, exceptedRules{n.At("policyName").Text(), r.doc.Strings(n.At("ruleNames")), n})
 		}
 	}
 	r.filter(x.spec.At("match"), true)
@@ -58,13 +58,13 @@ func (x *exception) unused(definitions []*definition) []source.Diagnostic {
 			}
 		}
 	}
-	return r.Problems
+	return r.doc.Problems
 }
 
 // concerns reports whether the exception applies to a rule.
 func (x *exception) concerns(r *rule) bool {
 	for _, named := range x.rules {
-		if named.policy == r.key() && slices.ContainsFunc(named.names, func(name string) bool { return wildcard.Match(name, r.name) }) {
+		if named.policy == r.policy.key() && slices.ContainsFunc(named.names, func(name string) bool { return wildcard.Match(name, r.name) }) {
 			return true
 		}
 	}
@@ -73,7 +73,7 @@ func (x *exception) concerns(r *rule) bool {
 
 // excepted returns the name of an exception that prevents a rule for an object, or "".
 func (e *evaluation) excepted(r *rule, s *scope, c candidate) (string, error) {
-	for _, x := range e.exceptions {
+	for _, x := range e.program.exceptions {
 		if !x.concerns(r) || e.matchFilter(x.match, c, false) != "" {
 			continue
 		}

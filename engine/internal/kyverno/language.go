@@ -82,19 +82,19 @@ func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []
 	for _, d := range documents {
 		r := newReader(d)
 		if !r.checkVersion() {
-			diagnostics = append(diagnostics, r.Problems...)
+			diagnostics = append(diagnostics, r.doc.Problems...)
 			continue
 		}
 		if d.Kind().Kind == "PolicyException" {
-			if x := r.exception(); !source.HasErrors(r.Problems) {
+			if x := r.exception(); !source.HasErrors(r.doc.Problems) {
 				exceptions = append(exceptions, x)
 			}
-			diagnostics = append(diagnostics, r.Problems...)
+			diagnostics = append(diagnostics, r.doc.Problems...)
 			continue
 		}
 		definition := r.definition(l.namespace)
-		definition.broken = source.HasErrors(r.Problems)
-		diagnostics = append(diagnostics, r.Problems...)
+		definition.broken = source.HasErrors(r.doc.Problems)
+		diagnostics = append(diagnostics, r.doc.Problems...)
 		if first := seen[definition.key()]; first == nil {
 			seen[definition.key()] = definition
 			definitions = append(definitions, definition)
@@ -139,12 +139,12 @@ func only(definitions []*definition, with bool, has func(*definition) bool) (fou
 
 // checkVersion reports versions that are not supported.
 func (r *reader) checkVersion() bool {
-	kind := r.Document.Kind()
+	kind := r.doc.Document.Kind()
 	known := versions[kind.Kind]
 	if slices.Contains(known, kind.Version) {
 		return true
 	}
-	r.Advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("%s of %s is not known", kind.Kind, kind.APIVersion()),
+	r.doc.Advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("%s of %s is not known", kind.Kind, kind.APIVersion()),
 		"expected apiVersion: "+group+"/"+known[0])
 	return false
 }
@@ -171,7 +171,7 @@ func (p *program) Reads() []policy.Read {
 	var reads []policy.Read
 	for _, d := range p.definitions {
 		for _, r := range d.rules {
-			for _, read := range readsOf(r.root, p.minor, cmp.Or(r.namespace, "default")) {
+			for _, read := range readsOf(r.root, p.minor, cmp.Or(r.policy.namespace, "default")) {
 				read.By, read.At = r.id(), r.at(r.root.Path)
 				reads = append(reads, read)
 			}
@@ -229,10 +229,10 @@ func (p *program) Parts() []policy.Part {
 	for _, d := range p.definitions {
 		for _, r := range d.rules {
 			at := r.at(r.root.Path)
-			i := slices.IndexFunc(parts, func(part policy.Part) bool { return part.Policy == r.definition.id() && part.At == at })
+			i := slices.IndexFunc(parts, func(part policy.Part) bool { return part.Policy == r.policy.id() && part.At == at })
 			if i < 0 {
 				i = len(parts)
-				parts = append(parts, policy.Part{Policy: r.definition.id(), Kind: policy.MutationPart, Name: r.id().Rule, At: at})
+				parts = append(parts, policy.Part{Policy: r.policy.id(), Kind: policy.MutationPart, Name: r.id().Rule, At: at})
 			}
 			parts[i].Rules = append(parts[i].Rules, r.id().Rule)
 		}

@@ -99,22 +99,22 @@ func (s kindSelector) matches(k gvk.Kind) bool {
 
 // filter checks a match or exclude block.
 func (r *reader) filter(n policy.Node, required bool) {
-	if !r.Fields(n, matchFields()) {
+	if !r.doc.Fields(n, matchFields()) {
 		return
 	}
 	if n.At("any").Given() && n.At("all").Given() {
-		r.Advise(n.Path, "policy-invalid", "any and all exclude each other", "")
+		r.doc.Advise(n.Path, "policy-invalid", "any and all exclude each other", "")
 	}
 	for _, key := range []string{"any", "all"} {
-		for _, item := range r.List(n.At(key)) {
-			if r.Fields(item, blockFields()) {
+		for _, item := range r.doc.List(n.At(key)) {
+			if r.doc.Fields(item, blockFields()) {
 				r.block(item)
 			}
 		}
 	}
 	r.block(n)
 	if required && readFilter(n).isEmpty() {
-		r.Advise(n.Path, "policy-invalid", "an empty match block matches nothing", "give it any: with resources and kinds")
+		r.doc.Advise(n.Path, "policy-invalid", "an empty match block matches nothing", "give it any: with resources and kinds")
 	}
 }
 
@@ -122,29 +122,29 @@ func (r *reader) filter(n policy.Node, required bool) {
 func (r *reader) block(n policy.Node) {
 	resources := n.At("resources")
 	for _, key := range []string{"roles", "clusterRoles"} {
-		r.Strings(n.At(key))
+		r.doc.Strings(n.At(key))
 	}
-	for _, s := range r.List(n.At("subjects")) {
-		r.Fields(s, subjectFields())
+	for _, s := range r.doc.List(n.At("subjects")) {
+		r.doc.Fields(s, subjectFields())
 	}
-	if !resources.Given() || !r.Fields(resources, resourceFields()) {
+	if !resources.Given() || !r.doc.Fields(resources, resourceFields()) {
 		return
 	}
 	for _, key := range []string{"kinds", "names", "namespaces", "operations"} {
-		r.Strings(resources.At(key))
+		r.doc.Strings(resources.At(key))
 	}
 	for _, operation := range resources.At("operations").Items() {
 		r.choice(operation, "CREATE", "UPDATE", "DELETE", "CONNECT")
 	}
 	for _, kind := range resources.At("kinds").Items() {
 		if _, ok := parseKind(kind.Text()); !ok {
-			r.Advise(kind.Path, "policy-invalid", "this selects no kind", "expected Kind, version/Kind, group/version/Kind or group/version/Kind/subresource")
+			r.doc.Advise(kind.Path, "policy-invalid", "this selects no kind", "expected Kind, version/Kind, group/version/Kind or group/version/Kind/subresource")
 		}
 	}
-	r.String(resources.At("name"))
+	r.doc.String(resources.At("name"))
 	for _, key := range []string{"selector", "namespaceSelector"} {
 		selector := resources.At(key)
-		if !selector.Given() || !r.Fields(selector, selectorFields()) {
+		if !selector.Given() || !r.doc.Fields(selector, selectorFields()) {
 			continue
 		}
 		r.selectorExpressions(selector)
@@ -156,12 +156,12 @@ func (r *reader) block(n policy.Node) {
 func (r *reader) selectorExpressions(selector policy.Node) {
 	expressions := selector.At("matchExpressions")
 	valid := true
-	for _, e := range r.List(expressions) {
-		valid = r.Fields(e, []string{"key", "operator", "values"}) && valid
+	for _, e := range r.doc.List(expressions) {
+		valid = r.doc.Fields(e, []string{"key", "operator", "values"}) && valid
 	}
 	if valid {
 		_, problems := match.ParseSelector(map[string]any{"matchExpressions": expressions.Value})
-		r.Matched(selector, problems)
+		r.doc.Matched(selector, problems)
 	}
 }
 
@@ -237,8 +237,8 @@ func (b *block) selects(kind gvk.Kind) bool {
 
 // matchRule returns the reason why a rule does not match, "" if it matches.
 func (e *evaluation) matchRule(r *rule, subjectOf candidate) (reason string) {
-	if r.namespace != "" && subjectOf.namespace != r.namespace {
-		return fmt.Sprintf("the policy is confined to namespace %q", r.namespace)
+	if r.policy.namespace != "" && subjectOf.namespace != r.policy.namespace {
+		return fmt.Sprintf("the policy is confined to namespace %q", r.policy.namespace)
 	}
 	if reason := e.matchFilter(r.match, subjectOf, false); reason != "" {
 		return "match: " + reason

@@ -123,7 +123,7 @@ func TestRules(t *testing.T) {
 		{"{match: {resources: {kinds: [Pod]}}}", "other", `the policy is confined to namespace "other"`},
 	} {
 		e := evaluationOf(t, "Pod", object(t, "{apiVersion: v1, kind: Pod, metadata: {name: web-1}}"), policy.User{}, userInfo{})
-		r := &rule{definition: &definition{namespace: c.namespace}, root: policy.Node{Value: value(t, c.rule)}}
+		r := &rule{policy: &definition{namespace: c.namespace}, root: policy.Node{Value: value(t, c.rule)}}
 		r.compile()
 		if got := e.matchRule(r, e.candidate(e.request.Object)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.rule, got, c.want)

@@ -66,11 +66,11 @@ func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type) (outcome,
 	if err := s.substituteOthers(r); err != nil {
 		return outcome{}, err
 	}
-	patched, reason, err := s.patch(r, &r.patch, r.substitution(r.patch.Path), object, t)
+	patched, reason, err := s.patch(r, &r.patch, r.substitution(r.patch.node.Path), object, t)
 	if err != nil || reason != "" {
 		return outcome{reason: reason, applied: reason == changesOnlyText}, err
 	}
-	return outcome{results: []result{{object: patched, at: r.patch.Path}}, applied: true}, nil
+	return outcome{results: []result{{object: patched, at: r.patch.node.Path}}, applied: true}, nil
 }
 
 // substituteOthers replaces the variables of a rule outside its patch, to no effect but errors: see
@@ -121,22 +121,22 @@ func (r *rule) readOthers() (found []policy.Node) {
 
 // patch is the patch of a mutate block or an entry of foreach.
 type patch struct {
-	policy.Node
+	node policy.Node
 	// plain says that the patch has no variables. form is then set if it is a strategic merge patch.
 	plain bool
 	form  form
 }
 
 // kind returns the key of the patch in the rule.
-func (p *patch) kind() string { return p.Path[len(p.Path)-1].Key }
+func (p *patch) kind() string { return p.node.Path[len(p.node.Path)-1].Key }
 
 const strategicPatch = "patchStrategicMerge"
 
 // readPatch reads the patch of a mutate block or an entry of foreach.
 func readPatch(n policy.Node) patch {
-	p := patch{Node: patchOf(n)}
-	if p.plain = !hasSubstitutions(p.Value); p.plain && p.kind() == strategicPatch {
-		p.form = newForm(p.Value)
+	p := patch{node: patchOf(n)}
+	if p.plain = !hasSubstitutions(p.node.Value); p.plain && p.kind() == strategicPatch {
+		p.form = newForm(p.node.Value)
 	}
 	return p
 }
@@ -153,18 +153,18 @@ func patchOf(n policy.Node) policy.Node {
 
 // patch applies one patch. The reason says why nothing changed.
 func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]any, t *schema.Type) (patched map[string]any, reason string, err error) {
-	value := patch.Value
+	value := patch.node.Value
 	if !patch.plain {
-		if value, err = s.substitute(patch.Value, at); err != nil {
+		if value, err = s.substitute(patch.node.Value, at); err != nil {
 			return nil, "", err
 		}
 	}
 	patched, reason, err = s.apply(r, patch, value, object, t)
 	switch {
 	case err != nil && !patch.plain: // the error may quote values of variables
-		return nil, "", &patchError{patch.Path, source.Derive(err)}
+		return nil, "", &patchError{patch.node.Path, source.Derive(err)}
 	case err != nil:
-		return nil, "", &patchError{patch.Path, err}
+		return nil, "", &patchError{patch.node.Path, err}
 	case reason != "":
 		return nil, reason, nil
 	case change.Equal(patched, object):
@@ -172,7 +172,7 @@ func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
 		if patched[key] != object[key] {
-			return nil, "", &patchError{patch.Path, fmt.Errorf("a patch must not change %s", key)}
+			return nil, "", &patchError{patch.node.Path, fmt.Errorf("a patch must not change %s", key)}
 		}
 	}
 	return patched, "", nil
@@ -182,7 +182,7 @@ func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]
 // compares the object's JSON before and after a rule without foreach: Mutate in
 // pkg/engine/mutate/mutation.go.
 func (r *rule) unchanged(patch *patch, value any, object map[string]any) string {
-	if r.one && !r.foreach.Given() && patch.kind() == "patchesJson6902" && rewrites(object, value) {
+	if r.policy.one && !r.foreach.Given() && patch.kind() == "patchesJson6902" && rewrites(object, value) {
 		return changesOnlyText
 	}
 	return changesNothing
@@ -212,13 +212,13 @@ func (s *scope) apply(r *rule, patch *patch, value any, object map[string]any, t
 			f = newForm(value)
 		}
 		var plain bool
-		patched, plain, reason, err = strategic(s.request.Memo, object, f, t, s.observer())
+		patched, plain, reason, err = strategic(s.evaluation.request.Memo, object, f, t, s.evaluation.observer())
 		if err == nil && reason == "" && !change.Same(patched, object) {
 			s.warnLost(r, patch, f, object, patched, t, plain)
 		}
 		return patched, reason, err
 	case "overlay":
-		if o := s.observer(); o.IsActive() && hasAnchors(value) {
+		if o := s.evaluation.observer(); o.IsActive() && hasAnchors(value) {
 			o.Use(object)
 		}
 		return overlay(object, value, t)
@@ -226,7 +226,7 @@ func (s *scope) apply(r *rule, patch *patch, value any, object map[string]any, t
 	if _, isText := value.(string); !isText && patch.kind() == "patchesJson6902" {
 		return nil, "", errors.New("the variable must be a text with the operations")
 	}
-	if o := s.observer(); o.IsActive() {
+	if o := s.evaluation.observer(); o.IsActive() {
 		o.UseText(value)
 	}
 	patched, err = patchJSON(object, value)
@@ -335,12 +335,12 @@ func (r *reader) jsonPatch(n policy.Node) {
 	r.expressions(n)
 	text, isText := n.Value.(string)
 	if !isText && n.Path[len(n.Path)-1].Key == "patchesJson6902" {
-		r.Advise(n.Path, "policy-invalid", "must be of type string", "write the operations as a text: patchesJson6902: |-")
+		r.doc.Advise(n.Path, "policy-invalid", "must be of type string", "write the operations as a text: patchesJson6902: |-")
 		return
 	}
 	if !isText || !hasVariables(text) {
 		if _, err := parseJSONPatch(n.Value); err != nil {
-			r.Invalid(n, "%v", err)
+			r.doc.Invalid(n, "%v", err)
 		}
 	}
 }
@@ -405,7 +405,7 @@ func (f *foreach) entry(s *scope, entry policy.Node, label string, depth int) er
 		if list[index] == nil {
 			continue
 		}
-		if s.elements++; s.elements > maxElements {
+		if s.evaluation.elements++; s.evaluation.elements > maxElements {
 			return &patchError{entry.Path, limit.Exceeded(limit.Foreach, "select fewer elements", "foreach has more than %d elements", maxElements)}
 		}
 		if err := f.element(s.child(), entry, fmt.Sprintf("%s element %d", label, index), list[index], index, depth); err != nil {
@@ -435,7 +435,7 @@ func (f *foreach) element(s *scope, entry policy.Node, label string, value any, 
 	for name, value := range map[string]any{"element": jmespath.Input(value), "elementIndex": int64(index)} {
 		s.vars[name], s.vars[fmt.Sprintf("%s%d", name, depth)] = value, value
 	}
-	for _, v := range s.values.foreach(f.rule, index) {
+	for _, v := range s.evaluation.program.values.foreach(f.rule, index) {
 		s.give(v.key, v.value)
 	}
 	s.addContext(f.rule, entry.At("context"))
@@ -453,7 +453,7 @@ func (f *foreach) element(s *scope, entry policy.Node, label string, value any, 
 		return err
 	}
 	patch := readPatch(entry)
-	patched, reason, err := s.patch(f.rule, &patch, substitution{root: map[string]any{patch.kind(): patch.Value}, path: patch.Path, base: entry.Path}, f.object, f.shape)
+	patched, reason, err := s.patch(f.rule, &patch, substitution{root: map[string]any{patch.kind(): patch.node.Value}, path: patch.node.Path, base: entry.Path}, f.object, f.shape)
 	if err != nil {
 		return fmt.Errorf("%s: %w", label, err)
 	}
@@ -467,7 +467,7 @@ func (f *foreach) element(s *scope, entry policy.Node, label string, value any, 
 			"%s: the patches of foreach, times the size of the object, exceed %d MiB", label, limit.ForeachBytes>>20)
 	}
 	f.object = patched
-	f.results = append(f.results, result{patched, label, patch.Path})
+	f.results = append(f.results, result{patched, label, patch.node.Path})
 	return nil
 }
 

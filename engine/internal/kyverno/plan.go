@@ -253,7 +253,7 @@ func (r *rule) steps(steps []policy.Step, o outcome, err error, trigger string) 
 // the step that says why it does not apply.
 func (e *evaluation) begin(r *rule, object map[string]any) (*scope, policy.Step) {
 	e.rule = r
-	e.operation = e.values.operation(r, nameOf(object), string(e.request.Operation))
+	e.operation = e.program.values.operation(r, nameOf(object), string(e.request.Operation))
 	c := e.candidate(object)
 	if reason := e.matchRule(r, c); reason != "" {
 		return nil, r.skipped(r.matchPath, policy.OutOfScope(reason))
@@ -305,6 +305,6 @@ func (r *rule) failed(err error) policy.Step {
 	}
 	var exceeded *limit.Error
 	id, at := r.id(), r.at(path)
-	failure := &policy.Failure{ID: id, At: at, Err: source.Messagef("policy %s, rule %s: %v", source.Name(r.key()), source.Name(r.name), err), Ignored: r.ignore && !errors.As(err, &exceeded)}
+	failure := &policy.Failure{ID: id, At: at, Err: source.Messagef("policy %s, rule %s: %v", source.Name(r.policy.key()), source.Name(r.name), err), Ignored: r.policy.ignore && !errors.As(err, &exceeded)}
 	return policy.Step{ID: id, At: at, Failure: failure}
 }

@@ -272,7 +272,7 @@ func (p *pattern) compareMap(value any, o unknown.Observer) (*unmet, error) {
 // below returns the condition with a longer path; nil for nil.
 func (u *unmet) below(e change.Element) *unmet {
 	if u != nil {
-		u.path = slices.Insert(u.path, 0, e)
+		u.mismatch.path = slices.Insert(u.mismatch.path, 0, e)
 	}
 	return u
 }

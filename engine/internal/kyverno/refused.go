@@ -23,8 +23,8 @@ import (
 
 // refuse reports a part of a policy that Kyverno refuses, unless it has another error.
 func (r *reader) refuse(n policy.Node, format string, args ...any) {
-	if !r.IsRefused(n) {
-		r.Advise(n.Path, "policy-invalid", fmt.Sprintf(format, args...), "Kyverno 1.19.0 refuses the policy")
+	if !r.doc.IsRefused(n) {
+		r.doc.Advise(n.Path, "policy-invalid", fmt.Sprintf(format, args...), "Kyverno 1.19.0 refuses the policy")
 	}
 }
 
@@ -47,10 +47,10 @@ func (r *reader) refused(d *definition, spec policy.Node) {
 		r.matchesNothing(n)
 	}
 	if background(spec) {
-		r.userVariables(d, r.Root)
+		r.userVariables(d, r.doc.Root)
 	}
 	for _, rule := range d.rules {
-		if rule.generated && source.HasErrors(r.Problems) {
+		if rule.generated && source.HasErrors(r.doc.Problems) {
 			break // with the rules that the user wrote, generated rules have the same mistakes
 		}
 		r.refusedRule(rule)
@@ -117,11 +117,11 @@ func (r *reader) refusedRule(w *rule) {
 		r.refuse(n.At("celPreconditions"), "celPrecondition can only be used with validate.cel")
 	}
 	for _, target := range m.At("targets").Items() {
-		if namespace := target.At("namespace"); w.namespace != "" && namespace.Text() != "" && namespace.Text() != w.namespace {
+		if namespace := target.At("namespace"); w.policy.namespace != "" && namespace.Text() != "" && namespace.Text() != w.policy.namespace {
 			r.refuse(namespace, "Invalid value: %q: This field can be ignored or should have value of the namespace where the policy is being created", namespace.Text())
 		}
 	}
-	if existing := m.At("mutateExistingOnPolicyUpdate"); (existing.Value == true || w.spec.At("mutateExistingOnPolicyUpdate").Value == true) && len(w.targets) == 0 && !w.generated {
+	if existing := m.At("mutateExistingOnPolicyUpdate"); (existing.Value == true || w.policy.spec.At("mutateExistingOnPolicyUpdate").Value == true) && len(w.targets) == 0 && !w.generated {
 		r.refuse(m, "mutate.targets has to be specified when mutateExistingOnPolicyUpdate is set")
 	}
 	r.refusedJSON(m.At("patchesJson6902"), w.name)
@@ -231,14 +231,14 @@ func (r *reader) refusedUsers(b policy.Node, background bool) {
 		kind := s.At("kind")
 		switch {
 		case kind.Text() == "":
-			r.Required(kind, "")
+			r.doc.Required(kind, "")
 		case !slices.Contains([]string{"User", "Group", "ServiceAccount"}, kind.Text()):
 			r.refuse(kind, "Invalid value: %q: kind must be 'User', 'Group', or 'ServiceAccount'", kind.Text())
 		case kind.Text() == "ServiceAccount" && s.At("namespace").Text() == "":
-			r.Required(s.At("namespace"), "namespace is required when Kind is ServiceAccount")
+			r.doc.Required(s.At("namespace"), "namespace is required when Kind is ServiceAccount")
 		}
 		if s.At("name").Text() == "" {
-			r.Required(s.At("name"), "")
+			r.doc.Required(s.At("name"), "")
 		}
 	}
 }
@@ -262,7 +262,7 @@ func (r *reader) refusedResources(resources policy.Node, namespaced bool) {
 		r.refuse(selector, "Invalid value: {}: The requirements are not specified in selector")
 	default:
 		_, problems := match.ParseSelector(map[string]any{"matchLabels": labels.Value})
-		r.Matched(selector, problems)
+		r.doc.Matched(selector, problems)
 	}
 }
 

@@ -47,11 +47,11 @@ func (r Rule) Deviations(types []*schema.Type) []Deviation {
 func (l *Language) Rules(d *manifest.Document) ([]Rule, []source.Diagnostic) {
 	r := newReader(d)
 	if !r.checkVersion() {
-		return nil, r.Problems
+		return nil, r.doc.Problems
 	}
 	definition := r.definition(l.namespace)
-	if source.HasErrors(r.Problems) {
-		return nil, r.Problems
+	if source.HasErrors(r.doc.Problems) {
+		return nil, r.doc.Problems
 	}
 	var rules []Rule
 	for _, written := range definition.rules {

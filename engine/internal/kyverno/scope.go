@@ -21,7 +21,7 @@ var (
 
 // evaluation is the state of the program on one request.
 type evaluation struct {
-	*program
+	program   *program
 	request   *policy.Request
 	operation string
 	user      userInfo
@@ -57,7 +57,7 @@ func (e *evaluation) candidate(object map[string]any) candidate {
 
 // namespaceLabels returns the labels of a namespace, from the values or from its object.
 func (e *evaluation) namespaceLabels(name string) map[string]any {
-	if labels, ok := e.values.labels(name); ok {
+	if labels, ok := e.program.values.labels(name); ok {
 		return labels
 	}
 	e.request.Snapshot.Ask()
@@ -76,14 +76,14 @@ func (e *evaluation) namespaceLabels(name string) map[string]any {
 // warnAssumed warns that the rule uses a namespace that is not in the input.
 func (e *evaluation) warnAssumed(namespace, why string) {
 	e.request.Warn(source.Warningf(e.rule.at(e.rule.root.Path), "namespace-assumed",
-		"policy %s %s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", source.Name(e.rule.key()), why, source.Name(namespace)).
+		"policy %s %s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", source.Name(e.rule.policy.key()), why, source.Name(namespace)).
 		With("give the Namespace object as context"))
 }
 
 // scope has what expressions can use: variables, and entries of a context that are loaded when
 // an expression first names them.
 type scope struct {
-	*evaluation
+	evaluation *evaluation
 	// vars are the variables. They are nil until an expression needs them, because the variable
 	// request contains a copy of the object.
 	vars map[string]any
@@ -102,7 +102,7 @@ func (e *evaluation) newScope(r *rule, object map[string]any) *scope {
 	if hasImages[e.request.Kind.Kind.Kind] {
 		s.pending = append(s.pending, &entry{name: "images", images: e.original})
 	}
-	for _, v := range e.values.variables(r, nameOf(object)) {
+	for _, v := range e.program.values.variables(r, nameOf(object)) {
 		s.give(v.key, v.value)
 	}
 	return s
@@ -113,11 +113,11 @@ func (s *scope) variables() map[string]any {
 	if s.vars != nil {
 		return s.vars
 	}
-	s.vars = map[string]any{"request": s.requestVariable(s.begun)}
-	if account, ok := strings.CutPrefix(s.user.Name, "system:serviceaccount:"); ok {
+	s.vars = map[string]any{"request": s.evaluation.requestVariable(s.begun)}
+	if account, ok := strings.CutPrefix(s.evaluation.user.Name, "system:serviceaccount:"); ok {
 		namespace, name, _ := strings.Cut(account, ":")
 		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = name, namespace
-	} else if s.user.isGiven() {
+	} else if s.evaluation.user.isGiven() {
 		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = "", ""
 	}
 	return s.vars
@@ -162,7 +162,7 @@ func (e *evaluation) objectVariable(object map[string]any) map[string]any {
 func (s *scope) setObject(object map[string]any) {
 	request, _ := s.variables()["request"].(map[string]any)
 	request = maps.Clone(request)
-	request["object"] = s.objectVariable(object)
+	request["object"] = s.evaluation.objectVariable(object)
 	s.vars["request"] = request
 }
 
@@ -201,7 +201,7 @@ func (s *scope) child() *scope {
 // query evaluates an expression, after loading the entries that it names.
 func (s *scope) query(text string) (any, error) {
 	text = strings.TrimSpace(text)
-	expression, err := s.env.Compile(text)
+	expression, err := s.evaluation.program.env.Compile(text)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (s *scope) query(text string) (any, error) {
 		}
 	}
 	s.observe(text, s.variables())
-	return s.env.Search(expression, s.variables())
+	return s.evaluation.program.env.Search(expression, s.variables())
 }
 
 // load loads the entries that an expression names, in the order of their definition. While an

@@ -136,7 +136,7 @@ func (t targetSelector) candidates(targets *policy.Targets) []int {
 // selects reports whether the selector selects a target. A Policy can only change objects of its
 // own namespace; a selector without a name selects all objects of its kind.
 func (t targetSelector) selects(target *policy.Target, r *rule) bool {
-	namespace := cmp.Or(r.namespace, t.namespace)
+	namespace := cmp.Or(r.policy.namespace, t.namespace)
 	metadata, _ := target.Object["metadata"].(map[string]any)
 	return t.kinds.matches(target.Kind.Kind) &&
 		(namespace == "" || wildcard.Match(namespace, target.Namespace)) &&
@@ -157,5 +157,5 @@ func (s *scope) mutateTarget(r *rule, n policy.Node, target *policy.Target) []po
 		return []policy.Step{r.skipped(n.At("preconditions").Path, policy.Text(reason))}
 	}
 	o, err := s.mutate(r, target.Object, target.Kind.Type())
-	return r.steps(nil, o, err, fmt.Sprintf("triggered by %s %s", s.request.Kind.Kind.Kind, nameOf(s.request.Object)))
+	return r.steps(nil, o, err, fmt.Sprintf("triggered by %s %s", s.evaluation.request.Kind.Kind.Kind, nameOf(s.evaluation.request.Object)))
 }

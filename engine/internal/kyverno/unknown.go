@@ -16,7 +16,7 @@ func (e *evaluation) observer() unknown.Observer { return unknown.In(e.request.C
 
 // observe tells what an expression uses of its data, unless it only copies.
 func (s *scope) observe(text string, data any) {
-	o := s.observer()
+	o := s.evaluation.observer()
 	if !o.IsActive() {
 		return
 	}
@@ -33,9 +33,9 @@ func (s *scope) observe(text string, data any) {
 
 // observeImages tells that the references of images are parsed.
 func (s *scope) observeImages(object map[string]any) {
-	if o := s.observer(); o.IsActive() {
+	if o := s.evaluation.observer(); o.IsActive() {
 		for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
-			found, _ := podPath(s.request.Kind.Kind.Kind).Key(list).Get(object)
+			found, _ := podPath(s.evaluation.request.Kind.Kind.Kind).Key(list).Get(object)
 			containers, _ := found.([]any)
 			for _, item := range containers {
 				container, _ := item.(map[string]any)

@@ -33,7 +33,7 @@ func (v *values) unused(definitions []*definition) []source.Diagnostic {
 	var problems []source.Diagnostic
 	for _, p := range v.Policies {
 		r := newReader(p.Document)
-		r.Values = true
+		r.doc.Values = true
 		policyName := p.Node.At("name")
 		if policyName.Text() == "" {
 			continue
@@ -47,7 +47,7 @@ func (v *values) unused(definitions []*definition) []source.Diagnostic {
 				r.unknown(name, "values-without-policy", "policy "+named[0].key()+" has no rule %q, so its values are not used", named[0].written)
 			}
 		}
-		problems = append(problems, r.Problems...)
+		problems = append(problems, r.doc.Problems...)
 	}
 	return problems
 }
@@ -74,8 +74,8 @@ func namesOf(definitions []*definition) []string {
 
 // unknown warns about a name that is not one of the known names.
 func (r *reader) unknown(n policy.Node, code, format string, known []string) {
-	d := source.Warningf(r.Document.At(n.Path), code, format, n.Text()).With(source.Suggest(n.Text(), known))
-	r.Report(d, n.Path)
+	d := source.Warningf(r.doc.Document.At(n.Path), code, format, n.Text()).With(source.Suggest(n.Text(), known))
+	r.doc.Report(d, n.Path)
 }
 
 // variables returns the variables for a rule and an object; the most specific come last.
@@ -86,7 +86,7 @@ func (v *values) variables(r *rule, object string) []variable {
 	sets := []map[string]any{v.Global}
 	for _, p := range v.Policies {
 		n := p.Node
-		if !r.definition.isNamed(n.At("name").Text()) {
+		if !r.policy.isNamed(n.At("name").Text()) {
 			continue
 		}
 		for _, item := range n.At("resources").Items() {
@@ -144,7 +144,7 @@ func (v *values) foreach(r *rule, index int) []variable {
 	var found []variable
 	for _, p := range v.Policies {
 		n := p.Node
-		if !r.definition.isNamed(n.At("name").Text()) {
+		if !r.policy.isNamed(n.At("name").Text()) {
 			continue
 		}
 		for _, item := range n.At("rules").Items() {

@@ -75,10 +75,10 @@ func (e *substituteError) Unwrap() error { return e.err }
 // keys of maps.
 func (s *scope) substitute(value any, at substitution) (any, error) {
 	room := limit.ObjectBytes
-	path := s.path
-	s.path = nil // what variables load may have variables
+	path := s.evaluation.path
+	s.evaluation.path = nil // what variables load may have variables
 	at.path = append(slices.Grow(path[:0], len(at.path)+spare), at.path...)
-	defer func() { s.path = at.path }()
+	defer func() { s.evaluation.path = at.path }()
 	return s.replace(value, at, &room)
 }
 
@@ -172,7 +172,7 @@ func (s *scope) replaceMap(object map[string]any, at substitution, room *int) (a
 
 // warnEqual warns that two keys become the same.
 func (s *scope) warnEqual(path change.Path, other string) {
-	s.request.Warn(s.rule.warning(s.rule.document.Key(path), path, source.CodeOrderDependent, randomEqual, "let this key and "+other+" be different"))
+	s.evaluation.request.Warn(s.evaluation.rule.warning(s.evaluation.rule.policy.document.Key(path), path, source.CodeOrderDependent, randomEqual, "let this key and "+other+" be different"))
 }
 
 // sortedKeys returns the keys of a map in order.
@@ -194,7 +194,7 @@ func (s *scope) substituteKey(key string, at substitution) (string, error) {
 		return key, nil
 	}
 	value, err := s.substituteText(key, at)
-	if o := s.observer(); o.IsActive() {
+	if o := s.evaluation.observer(); o.IsActive() {
 		o.Use(value)
 	}
 	text, ok := value.(string)
@@ -468,10 +468,10 @@ func (r *reader) expression(n policy.Node, text string, offset int) {
 		r.compiled = append(r.compiled, e)
 		return
 	}
-	at := e.at(r.Document, syntax.Offset)
-	r.Advise(n.Path, "expression-invalid", syntax.Error(), "")
-	r.Problems[len(r.Problems)-1].At = at
-	r.Problems[len(r.Problems)-1].Excerpt = r.Document.Excerpt(at)
+	at := e.at(r.doc.Document, syntax.Offset)
+	r.doc.Advise(n.Path, "expression-invalid", syntax.Error(), "")
+	r.doc.Problems[len(r.doc.Problems)-1].At = at
+	r.doc.Problems[len(r.doc.Problems)-1].Excerpt = r.doc.Document.Excerpt(at)
 }
 
 // at returns the position of a byte of an expression.

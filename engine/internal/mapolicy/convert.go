@@ -7,6 +7,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/admissionpolicy"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -20,14 +21,14 @@ func (l *Language) Convert(d *manifest.Document) []source.Diagnostic {
 	if kind := d.Kind(); !slices.Contains(l.Kinds(), gvk.Kind{Group: kind.Group, Kind: kind.Kind}) {
 		return nil
 	}
-	r := &reader{l.shared.Reader(d)}
+	r := l.shared.Reader(d)
 	object := d.Object()
 	isDraft := l.isDraft(r)
 	if isDraft {
 		definition := l.draft(r)
-		r.Problems = r.Problems[1:] // the warning about drafts is not needed here
-		if !source.HasErrors(r.Problems) {
-			r.convert(definition, object["spec"].(map[string]any))
+		r.Doc.Problems = r.Doc.Problems[1:] // the warning about drafts is not needed here
+		if !source.HasErrors(r.Doc.Problems) {
+			convertDraft(r, definition, object["spec"].(map[string]any))
 		}
 	} else if d.Kind().Kind == "MutatingAdmissionPolicyBinding" && d.Kind().Version == "v1alpha1" {
 		// The default of v1alpha1 must be explicit in v1.
@@ -38,60 +39,60 @@ func (l *Language) Convert(d *manifest.Document) []source.Diagnostic {
 		}
 	}
 	object["apiVersion"] = group + "/v1"
-	if isDraft && !source.HasErrors(r.Problems) {
+	if isDraft && !source.HasErrors(r.Doc.Problems) {
 		l.checkConverted(r, object)
 	}
-	if source.HasErrors(r.Problems) {
-		return r.Problems
+	if source.HasErrors(r.Doc.Problems) {
+		return r.Doc.Problems
 	}
 	if err := d.Set(object, l.schemas.Lookup(d.Kind()).Type()); err != nil {
-		r.Advise(nil, "policy-not-convertible", "the policy cannot be rewritten: "+err.Error(), "")
+		r.Doc.Advise(nil, "policy-not-convertible", "the policy cannot be rewritten: "+err.Error(), "")
 	}
-	return r.Problems
+	return r.Doc.Problems
 }
 
 // checkConverted reports errors of a server about the result.
-func (l *Language) checkConverted(r *reader, object map[string]any) {
+func (l *Language) checkConverted(r *admissionpolicy.Reader, object map[string]any) {
 	text, err := json.Marshal(object)
 	if err != nil {
-		r.Advise(nil, "policy-not-convertible", "the policy cannot be rewritten: "+err.Error(), "")
+		r.Doc.Advise(nil, "policy-not-convertible", "the policy cannot be rewritten: "+err.Error(), "")
 		return
 	}
 	stream, problems := manifest.Read("converted", text)
 	if len(problems) == 0 {
-		converted := &reader{l.shared.Reader(stream.Documents()[0])}
-		if l.shared.Decodes(converted.Reader, draftAdvice) {
+		converted := l.shared.Reader(stream.Documents()[0])
+		if l.shared.Decodes(converted, draftAdvice) {
 			l.definition(converted)
 		}
-		problems = converted.Problems
+		problems = converted.Doc.Problems
 	}
 	for _, problem := range problems {
-		r.noForm(r.Root.At("spec"), "a server would refuse it: "+problem.Field+": "+problem.Message, "")
+		noForm(r, r.Doc.Root.At("spec"), "a server would refuse it: "+problem.Field+": "+problem.Message, "")
 	}
 }
 
 // noForm reports that a part of a draft has no equivalent in v1.
-func (r *reader) noForm(n policy.Node, why, advice string) {
-	r.Advise(n.Path, "policy-not-convertible", "there is no form of "+group+"/v1 for this: "+why, advice)
+func noForm(r *admissionpolicy.Reader, n policy.Node, why, advice string) {
+	r.Doc.Advise(n.Path, "policy-not-convertible", "there is no form of "+group+"/v1 for this: "+why, advice)
 }
 
 // lost warns about a field without an equivalent in v1, which is left out.
-func (r *reader) lost(n policy.Node, advice string) {
+func lost(r *admissionpolicy.Reader, n policy.Node, advice string) {
 	if !n.Given() {
 		return
 	}
-	d := source.Warningf(r.Document.At(n.Path), "policy-field-lost", "the field has no equivalent in %s/v1, and is left out", group).With(advice)
-	d.Subject, d.Field = r.Subject, n.Path.String()
-	r.Problems = append(r.Problems, d)
+	d := source.Warningf(r.Doc.Document.At(n.Path), "policy-field-lost", "the field has no equivalent in %s/v1, and is left out", group).With(advice)
+	d.Subject, d.Field = r.Doc.Subject, n.Path.String()
+	r.Doc.Problems = append(r.Doc.Problems, d)
 }
 
-// convert converts the spec of a draft to v1.
-func (r *reader) convert(d *definition, spec map[string]any) {
-	root := r.Root.At("spec")
+// convertDraft converts the spec of a draft to v1.
+func convertDraft(r *admissionpolicy.Reader, d *definition, spec map[string]any) {
+	root := r.Doc.Root.At("spec")
 	if kind := root.At("paramKind"); kind.At("version").Given() {
 		spec["paramKind"] = map[string]any{"apiVersion": d.policy.ParamKind.APIVersion(), "kind": d.policy.ParamKind.Kind}
 	}
-	r.lost(root.At("mutationValidationPolicy"), "preadmit checks all policies; see the option non-idempotent")
+	lost(r, root.At("mutationValidationPolicy"), "preadmit checks all policies; see the option non-idempotent")
 	delete(spec, "mutationValidationPolicy")
 	spec["reinvocationPolicy"] = "Never"
 	if d.reinvocable {
@@ -101,37 +102,37 @@ func (r *reader) convert(d *definition, spec map[string]any) {
 	for i, item := range root.At("mutations").Items() {
 		m, mutation := d.mutations[i], mutations[i].(map[string]any)
 		if m.once && d.reinvocable {
-			r.noForm(item.At("reinvocationPolicy"), "all mutations of a policy are reinvoked, or none", "split the policy into two")
+			noForm(r, item.At("reinvocationPolicy"), "all mutations of a policy are reinvoked, or none", "split the policy into two")
 		}
 		delete(mutation, "reinvocationPolicy")
 		if m.draft == nil {
 			continue
 		}
-		r.lost(item.At("message"), "the server words its own messages")
-		r.lost(item.At("reason"), "")
+		lost(r, item.At("message"), "the server words its own messages")
+		lost(r, item.At("reason"), "")
 		for _, name := range draftFields {
 			delete(mutation, name)
 		}
 		member := map[string]string{jsonPatch: "jsonPatch", applyConfiguration: "applyConfiguration"}[m.patchType]
 		mutation["patchType"] = m.patchType
-		mutation[member] = map[string]any{"expression": r.converted(m)}
+		mutation[member] = map[string]any{"expression": convertedExpression(r, m)}
 	}
 }
 
-// converted returns the v1 expression for a mutation of a draft.
-func (r *reader) converted(m mutation) string {
+// convertedExpression returns the v1 expression for a mutation of a draft.
+func convertedExpression(r *admissionpolicy.Reader, m mutation) string {
 	d := m.draft
 	text := strings.TrimSpace(d.rewritten.text)
 	mayBeNull := d.rewritten.uses("null")
 	if d.rewritten.uses(unsetKey) || strings.Contains(text, unsetKey) {
-		r.noForm(d.source, "an ApplyConfiguration cannot remove anything", `write a JSONPatch with op "remove"`)
+		noForm(r, d.source, "an ApplyConfiguration cannot remove anything", `write a JSONPatch with op "remove"`)
 	}
 	if m.patchType == applyConfiguration && m.program.NestsLiterals() {
-		warning := source.Warningf(r.Document.At(d.source.Path), "policy-nested-maps",
+		warning := source.Warningf(r.Doc.Document.At(d.source.Path), "policy-nested-maps",
 			"the expression gives maps within lists or maps, which API servers refuse").
 			With("write Object literals in their place, for instance Object.spec.containers{…}")
-		warning.Subject, warning.Field = r.Subject, d.source.Path.String()
-		r.Problems = append(r.Problems, warning)
+		warning.Subject, warning.Field = r.Doc.Subject, d.source.Path.String()
+		r.Doc.Problems = append(r.Doc.Problems, warning)
 	}
 	empty := "[]"
 	switch result := m.program.DraftType(); {
@@ -147,7 +148,7 @@ func (r *reader) converted(m mutation) string {
 	case result == celenv.NestedPatches:
 		text = wrap("(", text, ").flatten()")
 	case result == celenv.Undecided:
-		r.noForm(d.source, "a mutation of v1 returns a patch, never null or a bool", "let a ValidatingAdmissionPolicy deny requests")
+		noForm(r, d.source, "a mutation of v1 returns a patch, never null or a bool", "let a ValidatingAdmissionPolicy deny requests")
 	}
 	if d.condition != nil {
 		text = wrap("(", strings.TrimSpace(d.conditionText), ")") + "\n? " + wrap("(", text, ")") + "\n: " + empty

@@ -43,34 +43,34 @@ const (
 )
 
 // definition reads a policy, in the order in which the server checks it.
-func (l *Language) definition(r *reader) *definition {
-	spec := r.Root.At("spec")
+func (l *Language) definition(r *admissionpolicy.Reader) *definition {
+	spec := r.Doc.Root.At("spec")
 	d := &definition{policy: r.Policy(r.ParamKind)}
-	d.mutations = r.mutations(spec.At("mutations"), d.policy.Scope)
-	d.reinvocable = r.reinvocationPolicy(spec.At("reinvocationPolicy"))
+	d.mutations = readMutations(r, spec.At("mutations"), d.policy.Scope)
+	d.reinvocable = readReinvocation(r, spec.At("reinvocationPolicy"))
 	return d
 }
 
-func (r *reader) reinvocationPolicy(n policy.Node) (ifNeeded bool) {
+func readReinvocation(r *admissionpolicy.Reader, n policy.Node) (ifNeeded bool) {
 	switch n.Text() {
 	case "":
-		r.Required(n, "")
+		r.Doc.Required(n, "")
 	case "Never":
 	case "IfNeeded":
 		return true
 	default:
-		r.Unsupported(n, "IfNeeded", "Never")
+		r.Doc.Unsupported(n, "IfNeeded", "Never")
 	}
 	return false
 }
 
-func (r *reader) mutations(n policy.Node, scope *celenv.Scope) []mutation {
+func readMutations(r *admissionpolicy.Reader, n policy.Node, scope *celenv.Scope) []mutation {
 	if len(n.Items()) == 0 {
-		r.Required(n, "mutations must contain at least one item")
+		r.Doc.Required(n, "mutations must contain at least one item")
 	}
 	var mutations []mutation
 	for _, item := range n.Items() {
-		mutations = append(mutations, r.serverMutation(item, scope))
+		mutations = append(mutations, readMutation(r, item, scope))
 	}
 	nameRules(mutations)
 	return mutations
@@ -83,36 +83,36 @@ func nameRules(mutations []mutation) {
 	}
 }
 
-// serverMutation reads a mutation in the form of servers.
-func (r *reader) serverMutation(item policy.Node, scope *celenv.Scope) mutation {
+// readMutation reads a mutation in the form of servers.
+func readMutation(r *admissionpolicy.Reader, item policy.Node, scope *celenv.Scope) mutation {
 	patchType := item.At("patchType")
-	m := mutation{patchType: patchType.Text(), at: r.Document.At(item.Path)}
+	m := mutation{patchType: patchType.Text(), at: r.Doc.Document.At(item.Path)}
 	switch m.patchType {
 	case "":
-		r.Required(patchType, "")
+		r.Doc.Required(patchType, "")
 	case applyConfiguration:
-		m.program = r.mutation(item, "applyConfiguration", "jsonPatch", m.patchType, scope.ApplyConfiguration)
+		m.program = readMember(r, item, "applyConfiguration", "jsonPatch", m.patchType, scope.ApplyConfiguration)
 	case jsonPatch:
-		m.program = r.mutation(item, "jsonPatch", "applyConfiguration", m.patchType, scope.JSONPatch)
+		m.program = readMember(r, item, "jsonPatch", "applyConfiguration", m.patchType, scope.JSONPatch)
 	default:
-		r.Unsupported(patchType, applyConfiguration, jsonPatch)
+		r.Doc.Unsupported(patchType, applyConfiguration, jsonPatch)
 	}
 	return m
 }
 
-// mutation reads the member of a mutation for its patchType; the other member must be absent.
-func (r *reader) mutation(item policy.Node, member, other, patchType string, compile func(string) (*celenv.Program, error)) *celenv.Program {
+// readMember reads the member of a mutation for its patchType; the other member must be absent.
+func readMember(r *admissionpolicy.Reader, item policy.Node, member, other, patchType string, compile func(string) (*celenv.Program, error)) *celenv.Program {
 	var program *celenv.Program
 	switch expression := item.At(member).At("expression"); {
 	case !item.At(member).Given():
-		r.Required(item.At(member), "must be specified when patchType is "+patchType)
+		r.Doc.Required(item.At(member), "must be specified when patchType is "+patchType)
 	case strings.TrimSpace(expression.Text()) == "":
-		r.Required(expression, "")
+		r.Doc.Required(expression, "")
 	default:
-		program = r.Expression(expression, compile)
+		program = r.Doc.Expression(expression, compile)
 	}
 	if item.At(other).Given() {
-		r.Invalid(item.At(other), "Invalid value: \"{%s}\": must not be specified when patchType is %s", other, patchType)
+		r.Doc.Invalid(item.At(other), "Invalid value: \"{%s}\": must not be specified when patchType is %s", other, patchType)
 	}
 	return program
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/admissionpolicy"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -39,12 +40,12 @@ type draftMutation struct {
 var draftFields = []string{"expression", "condition", "message", "reason", "reinvocationPolicy"}
 
 // isDraft reports whether the document is a draft.
-func (l *Language) isDraft(r *reader) bool {
-	kind := r.Document.Kind()
+func (l *Language) isDraft(r *admissionpolicy.Reader) bool {
+	kind := r.Doc.Document.Kind()
 	if kind.Version != "v1alpha1" || kind.Kind != "MutatingAdmissionPolicy" {
 		return false
 	}
-	object := r.Document.Object()
+	object := r.Doc.Document.Object()
 	found := false
 	take := func(from map[string]any, names ...string) {
 		for _, name := range names {
@@ -75,8 +76,8 @@ func draftAdvice(path change.Path) string {
 }
 
 // proposal names the proposal whose form a draft has.
-func (r *reader) proposal() string {
-	for _, item := range r.Root.At("spec").At("mutations").Items() {
+func proposal(r *admissionpolicy.Reader) string {
+	for _, item := range r.Doc.Root.At("spec").At("mutations").Items() {
 		if item.At("expression").Given() && !item.At("patchType").Given() {
 			return "KEP-3775"
 		}
@@ -85,25 +86,25 @@ func (r *reader) proposal() string {
 }
 
 // draft reads a draft.
-func (l *Language) draft(r *reader) *definition {
-	spec := r.Root.At("spec")
-	r.Problems = append(r.Problems, source.Warningf(r.Document.At(change.Keys("apiVersion")), "policy-draft",
-		"%s is in the form of %s, which no API server accepts", source.Name(r.Subject), r.proposal()).
+func (l *Language) draft(r *admissionpolicy.Reader) *definition {
+	spec := r.Doc.Root.At("spec")
+	r.Doc.Problems = append(r.Doc.Problems, source.Warningf(r.Doc.Document.At(change.Keys("apiVersion")), "policy-draft",
+		"%s is in the form of %s, which no API server accepts", source.Name(r.Doc.Subject), proposal(r)).
 		With("preadmit convert prints it in the form of "+group+"/v1, where there is one"))
 
-	d := &definition{policy: r.Policy(r.draftParamKind)}
-	d.reinvocable = r.draftReinvocation(spec.At("reinvocationPolicy"), false)
-	d.replay = r.validationPolicy(spec.At("mutationValidationPolicy"))
-	d.mutations = r.draftMutations(spec.At("mutations"), d)
+	d := &definition{policy: r.Policy(func(n policy.Node) gvk.Kind { return draftParamKind(r, n) })}
+	d.reinvocable = draftReinvocation(r, spec.At("reinvocationPolicy"), false)
+	d.replay = validationPolicy(r, spec.At("mutationValidationPolicy"))
+	d.mutations = readDraftMutations(r, spec.At("mutations"), d)
 	return d
 }
 
 // draftParamKind reads a paramKind of group, version and kind.
-func (r *reader) draftParamKind(n policy.Node) gvk.Kind {
+func draftParamKind(r *admissionpolicy.Reader, n policy.Node) gvk.Kind {
 	version := n.At("version")
 	if !version.Given() || n.At("apiVersion").Given() {
 		if version.Given() || n.At("group").Given() {
-			r.Invalid(n, "Invalid value: give either apiVersion and kind, or group, version and kind")
+			r.Doc.Invalid(n, "Invalid value: give either apiVersion and kind, or group, version and kind")
 		}
 		return r.ParamKind(n)
 	}
@@ -113,38 +114,38 @@ func (r *reader) draftParamKind(n policy.Node) gvk.Kind {
 }
 
 // draftReinvocation reads a reinvocationPolicy; inherited is its default.
-func (r *reader) draftReinvocation(n policy.Node, inherited bool) bool {
+func draftReinvocation(r *admissionpolicy.Reader, n policy.Node, inherited bool) bool {
 	if n.Text() == "" {
 		return inherited
 	}
-	return r.reinvocationPolicy(n)
+	return readReinvocation(r, n)
 }
 
 // validationPolicy reads what should happen if a draft changes its own output again.
-func (r *reader) validationPolicy(n policy.Node) string {
+func validationPolicy(r *admissionpolicy.Reader, n policy.Node) string {
 	switch n.Text() {
 	case "", "Fail", "Warn", "Skip":
 		return strings.ToLower(n.Text())
 	default:
-		r.Unsupported(n, "Fail", "Warn", "Skip")
+		r.Doc.Unsupported(n, "Fail", "Warn", "Skip")
 		return ""
 	}
 }
 
-func (r *reader) draftMutations(n policy.Node, d *definition) []mutation {
+func readDraftMutations(r *admissionpolicy.Reader, n policy.Node, d *definition) []mutation {
 	if len(n.Items()) == 0 {
-		r.Required(n, "mutations must contain at least one item")
+		r.Doc.Required(n, "mutations must contain at least one item")
 	}
 	specWide := d.reinvocable
 	var mutations []mutation
 	for _, item := range n.Items() {
 		var m mutation
 		if item.At("expression").Given() {
-			m = r.draftMutation(item, d.policy.Scope)
+			m = readDraftMutation(r, item, d.policy.Scope)
 		} else {
-			m = r.serverMutation(item, d.policy.Scope)
+			m = readMutation(r, item, d.policy.Scope)
 		}
-		m.once = !r.draftReinvocation(item.At("reinvocationPolicy"), specWide)
+		m.once = !draftReinvocation(r, item.At("reinvocationPolicy"), specWide)
 		d.reinvocable = d.reinvocable || !m.once
 		mutations = append(mutations, m)
 	}
@@ -152,38 +153,38 @@ func (r *reader) draftMutations(n policy.Node, d *definition) []mutation {
 	return mutations
 }
 
-// draftMutation reads a mutation whose expression is next to its patchType.
-func (r *reader) draftMutation(item policy.Node, scope *celenv.Scope) mutation {
+// readDraftMutation reads a mutation whose expression is next to its patchType.
+func readDraftMutation(r *admissionpolicy.Reader, item policy.Node, scope *celenv.Scope) mutation {
 	draft := &draftMutation{source: item.At("expression"), message: item.At("message").Text(), reason: item.At("reason").Text()}
-	m := mutation{patchType: jsonPatch, at: r.Document.At(item.Path), draft: draft}
+	m := mutation{patchType: jsonPatch, at: r.Doc.Document.At(item.Path), draft: draft}
 	compile := scope.DraftPatch
 	switch patchType := item.At("patchType"); patchType.Text() {
 	case "", jsonPatch:
 	case applyConfiguration:
 		m.patchType, compile = applyConfiguration, scope.DraftObject
 	default:
-		r.Unsupported(patchType, applyConfiguration, jsonPatch)
+		r.Doc.Unsupported(patchType, applyConfiguration, jsonPatch)
 	}
 	for _, member := range []string{"applyConfiguration", "jsonPatch"} {
 		if item.At(member).Given() {
-			r.Invalid(item.At(member), "Invalid value: must not be specified beside expression")
+			r.Doc.Invalid(item.At(member), "Invalid value: must not be specified beside expression")
 		}
 	}
 	if strings.TrimSpace(draft.source.Text()) == "" {
-		r.Required(draft.source, "")
+		r.Doc.Required(draft.source, "")
 		return m
 	}
-	draft.rewritten, m.program = r.draftExpression(draft.source, compile)
+	draft.rewritten, m.program = readDraftExpression(r, draft.source, compile)
 	if condition := item.At("condition"); strings.TrimSpace(condition.Text()) != "" {
 		draft.conditionText = condition.Text()
-		draft.condition = r.Expression(condition, scope.Guard)
+		draft.condition = r.Doc.Expression(condition, scope.Guard)
 	}
 	return m
 }
 
-// draftExpression compiles an expression in the form of servers. Positions of errors refer to
+// readDraftExpression compiles an expression in the form of servers. Positions of errors refer to
 // the expression as written.
-func (r *reader) draftExpression(n policy.Node, compile func(string) (*celenv.Program, error)) (rewriting, *celenv.Program) {
+func readDraftExpression(r *admissionpolicy.Reader, n policy.Node, compile func(string) (*celenv.Program, error)) (rewriting, *celenv.Program) {
 	rewritten := rewrite(n.Text())
 	program, err := compile(rewritten.text)
 	var e *celenv.CompileError
@@ -192,6 +193,6 @@ func (r *reader) draftExpression(n policy.Node, compile func(string) (*celenv.Pr
 		moved.Offset = rewritten.original(e.Offset)
 		err = &moved
 	}
-	r.Compiled(n, err)
+	r.Doc.Compiled(n, err)
 	return rewritten, program
 }

@@ -6,7 +6,7 @@
 // The package also reads policies in the forms of two proposals, KEP-3775 and the early
 // KEP-3962, with a warning. draft.go describes these drafts.
 //
-// The files in order: language.go (from documents to a program), document.go and definition.go
+// The files in order: language.go (from documents to a program), definition.go
 // (reading and checking), draft.go and draftcel.go (drafts and their expressions), plan.go (what
 // applies to a request), mutate.go (mutations), draftmutate.go and unset.go (mutations of drafts),
 // convert.go (from drafts to what servers accept), check.go (mistakes that a server accepts).
@@ -72,12 +72,11 @@ var (
 func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	definitions := make([]*definition, len(documents))
 	bindings := make([]*admissionpolicy.Binding, len(documents))
-	problems := l.shared.Read(documents, func(i int, shared *admissionpolicy.Reader) {
-		r := &reader{shared}
+	problems := l.shared.Read(documents, func(i int, r *admissionpolicy.Reader) {
 		switch {
 		case l.isDraft(r):
 			definitions[i] = l.draft(r)
-		case !l.shared.Decodes(shared, draftAdvice):
+		case !l.shared.Decodes(r, draftAdvice):
 		case documents[i].Kind().Kind == l.shared.Kind:
 			definitions[i] = l.definition(r)
 		default:

@@ -81,8 +81,8 @@ var Deviations = []*deviation.Deviation{
 
 // mark is a part of a policy where Kyverno deviates.
 type mark struct {
-	at policy.Node
-	*deviation.Deviation
+	at        policy.Node
+	deviation *deviation.Deviation
 }
 
 // marks finds the deviations that do not depend on objects.
@@ -144,8 +144,8 @@ func (d *definition) extended(spec policy.Node) (found []mark) {
 // whyExtended returns the deviation that may be the reason why the policy fails for controllers.
 func (d *definition) whyExtended() *deviation.Deviation {
 	for _, m := range d.extended(policy.Node{Value: d.document.Object()}.At("spec")) {
-		if m.Deviation != autogenJSONPatch {
-			return m.Deviation
+		if m.deviation != autogenJSONPatch {
+			return m.deviation
 		}
 	}
 	return autogenTexts
@@ -157,7 +157,7 @@ func (d *definition) checkDeviations(spec policy.Node) (found []source.Diagnosti
 		at := d.document.At(m.at.Path)
 		found = append(found, source.Diagnostic{
 			At: at, Severity: source.Warning, Code: deviation.Code, Subject: d.kind + " " + d.key(),
-			Field: m.at.Path.String(), Message: m.String(), Advice: m.Advice, Excerpt: d.document.Excerpt(at),
+			Field: m.at.Path.String(), Message: m.deviation.String(), Advice: m.deviation.Advice, Excerpt: d.document.Excerpt(at),
 		})
 	}
 	for _, x := range d.exceptions {

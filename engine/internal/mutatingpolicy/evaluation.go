@@ -120,7 +120,7 @@ func (e *evaluation) applies() (*policy.NotApplied, *stepError) {
 	case failed != nil:
 		return nil, failed
 	case notMet != nil:
-		return skip(notMet.at, policy.FalseCondition{Index: notMet.index, Name: notMet.name, AsksOperation: notMet.asksOperation}), nil
+		return skip(notMet.condition.at, policy.FalseCondition{Index: notMet.index, Name: notMet.condition.name, AsksOperation: notMet.condition.asksOperation}), nil
 	}
 	return nil, nil
 }
@@ -143,8 +143,8 @@ func (e *evaluation) inServer() *stepError {
 
 // unmet is a condition that is false.
 type unmet struct {
-	condition
-	index int
+	condition condition
+	index     int
 }
 
 // meets evaluates conditions. The first false condition decides, even if earlier conditions had

@@ -131,7 +131,7 @@ func (l *Language) follow(u *unit, r *policy.Request, found *policy.Targets) []p
 	case failed != nil:
 		return about(e.failed(failed))
 	case notMet != nil:
-		return about(e.skipped(notMet.at, policy.FalseCondition{Index: notMet.index, Name: notMet.name}))
+		return about(e.skipped(notMet.condition.at, policy.FalseCondition{Index: notMet.index, Name: notMet.condition.name}))
 	}
 	chosen, failed := e.choose(found)
 	if failed != nil {
@@ -235,7 +235,7 @@ func mutateTarget(trigger *evaluation, target *policy.Target) []policy.Step {
 	case failed != nil:
 		return []policy.Step{e.failed(failed)}
 	case notMet != nil:
-		return []policy.Step{e.skipped(notMet.at, policy.Text(fmt.Sprintf("targetMatchConditions[%d] %q is false", notMet.index, notMet.name)))}
+		return []policy.Step{e.skipped(notMet.condition.at, policy.Text(fmt.Sprintf("targetMatchConditions[%d] %q is false", notMet.index, notMet.condition.name)))}
 	}
 	steps, failed := e.mutate()
 	if failed != nil {

@@ -37,19 +37,19 @@ func (b *bindings) resolve(name string) (any, error) {
 
 // named are the bindings as JMESPath sees them.
 type named struct {
-	*bindings
-	numbers *numbers
+	bindings *bindings
+	numbers  *numbers
 }
 
 var _ binding.Bindings = named{}
 
 // Get implements binding.Bindings of the JMESPath library.
 func (b named) Get(name string) (any, error) {
-	value, err := b.resolve(name)
+	value, err := b.bindings.resolve(name)
 	return b.numbers.floats(value), err
 }
 
 // Register implements binding.Bindings, for the let of JMESPath.
 func (b named) Register(name string, value any) binding.Bindings {
-	return named{b.with(name, value), b.numbers}
+	return named{b.bindings.with(name, value), b.numbers}
 }

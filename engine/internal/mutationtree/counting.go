@@ -14,27 +14,27 @@ const (
 )
 
 // counting calls the functions of one evaluation, and counts the resources that it uses.
-type counting struct{ limit.Budget }
+type counting struct{ budget limit.Budget }
 
 // CallFunction implements interpreter.FunctionCaller. Functions that multiply texts are counted
 // before they run.
 func (c *counting) CallFunction(name string, arguments []any) (any, error) {
 	switch name {
 	case stepFunction:
-		c.Step()
+		c.budget.Step()
 		return arguments[0], nil
 	case spendFunction:
-		c.Spend(arguments[0])
+		c.budget.Spend(arguments[0])
 		return arguments[0], nil
 	case "to_string", "join", "replace":
 		for _, argument := range arguments {
-			c.Spend(argument)
+			c.budget.Spend(argument)
 		}
-		c.Take(longest(name, arguments))
+		c.budget.Take(longest(name, arguments))
 	}
 	result, err := functionTable().CallFunction(name, arguments)
 	if len(arguments) > 1 {
-		c.Spend(result)
+		c.budget.Spend(result)
 	}
 	return result, err
 }

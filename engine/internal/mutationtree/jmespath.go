@@ -140,11 +140,11 @@ func (e jmesPath) evaluate(_ context.Context, value any, b *bindings) (result an
 	n := &numbers{}
 	value = n.floats(value)
 	c := &counting{}
-	c.Start()
+	c.budget.Start()
 	result, err = interpreter.NewInterpreter(value, c, named{b, n}).Execute(e.node, value)
 	switch {
 	case err == nil:
-		c.Spend(result)
+		c.budget.Spend(result)
 		return n.plain(result)
 	case strings.HasPrefix(err.Error(), "invalid type for: "): // the value may be a secret
 		return nil, errors.New("a function was given an argument of another type than it takes")

@@ -142,7 +142,7 @@ func (e *evaluation) matches(m *match, object map[string]any) (*mismatch, error)
 }
 
 // unmatched is the reason why match does not hold.
-type unmatched struct{ *mismatch }
+type unmatched struct{ mismatch *mismatch }
 
 // IsOutOfScope marks the reason as that of a match block.
 func (unmatched) IsOutOfScope() {}

@@ -131,8 +131,8 @@ type goField struct {
 
 // problem is what is wrong with a value.
 type problem struct {
-	Problem
-	effect
+	problem Problem
+	effect  effect
 }
 
 // effect is the effect of a problem on Go's decoder.
@@ -158,17 +158,17 @@ func (d *decoder) stop(text string) { d.problem(endsDecoding, text) }
 // result returns the error of the decoder, if any, and the unknown fields that it has found, as if
 // it had visited maps in sorted order.
 func (d *decoder) result() (failed *Problem, unknown []Problem) {
-	slices.SortStableFunc(d.problems, func(a, b problem) int { return slices.CompareFunc(a.Path, b.Path, compareElements) })
+	slices.SortStableFunc(d.problems, func(a, b problem) int { return slices.CompareFunc(a.problem.Path, b.problem.Path, compareElements) })
 	for i := range d.problems {
 		switch p := &d.problems[i]; p.effect {
 		case unknownField:
-			unknown = append(unknown, p.Problem)
+			unknown = append(unknown, p.problem)
 		case wrongType:
 			if failed == nil {
-				failed = &p.Problem
+				failed = &p.problem
 			}
 		case endsDecoding:
-			return &p.Problem, unknown
+			return &p.problem, unknown
 		}
 	}
 	return failed, unknown

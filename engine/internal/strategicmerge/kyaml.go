@@ -40,11 +40,11 @@ func walk(dest, patch *node, t list, path change.Path) (*node, error) {
 // of returns the type of a map. An object inside an object without a schema has its own.
 func (t list) of(dest, patch *node) list {
 	for _, n := range []*node{dest, patch} {
-		if t.Type != nil || n.isMissing() {
+		if t.typ != nil || n.isMissing() {
 			continue
 		}
 		if apiVersion, kind := n.at("apiVersion"), n.at("kind"); apiVersion != nil && kind != nil && isKnownKind(apiVersion.text(), kind.text()) {
-			t.Type = schema.Builtin().Lookup(gvk.Parse(apiVersion.text(), kind.text())).Type()
+			t.typ = schema.Builtin().Lookup(gvk.Parse(apiVersion.text(), kind.text())).Type()
 		}
 	}
 	return t

@@ -53,7 +53,7 @@ func (m merger) mergeMap(object, patch map[string]any, t list) (merged map[strin
 
 // isPlain reports whether the maps are of the type, and what the patch does not name stays the same.
 func (m merger) isPlain(object, patch map[string]any, t list) bool {
-	if t.Type == nil && (isKnown(object) || isKnown(patch)) {
+	if t.typ == nil && (isKnown(object) || isKnown(patch)) {
 		return false // an object inside an object has its own schema
 	}
 	if _, found := patch[directive]; found {
@@ -258,14 +258,14 @@ func isCollection(value any) bool {
 // memo remembers does not depend on the field.
 func (m merger) mapStays(object map[string]any, t list) bool {
 	fact := &unknown
-	if t.Type != nil {
-		fact = &t.Facts.Merged
+	if t.typ != nil {
+		fact = &t.typ.Facts.Merged
 	}
 	if answer, known := m.memo.Recall(fact, object); known {
 		return answer == 1
 	}
 	answer := 1
-	if t.Type == nil && isKnown(object) {
+	if t.typ == nil && isKnown(object) {
 		answer = 0
 	}
 	for key, member := range object {

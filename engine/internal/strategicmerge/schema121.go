@@ -59,31 +59,31 @@ var newer = []string{
 
 // list is the type of a value, and the name of the field that has it.
 type list struct {
-	*schema.Type
+	typ           *schema.Type
 	field, parent string
 }
 
 // at returns the type of a field of a map.
 func (t list) at(key string) list {
-	return list{t.FieldType(key), key, t.field}
+	return list{t.typ.FieldType(key), key, t.field}
 }
 
 // item returns the type of the items.
-func (t list) item() list { return list{t.ItemType(), t.field, t.parent} }
+func (t list) item() list { return list{t.typ.ItemType(), t.field, t.parent} }
 
 // keys returns the fields that identify the items of a list that merges. A list of scalars has no
 // keys.
 func (t list) keys() (keys []string, merges bool) {
-	if t.Type == nil || !strings.HasPrefix(t.Strategy, "merge") && !strings.HasSuffix(t.Strategy, ",merge") || t.isNewer() {
+	if t.typ == nil || !strings.HasPrefix(t.typ.Strategy, "merge") && !strings.HasSuffix(t.typ.Strategy, ",merge") || t.isNewer() {
 		return nil, false
 	}
-	if t.MergeKey == "" {
+	if t.typ.MergeKey == "" {
 		return nil, true
 	}
-	keys = []string{t.MergeKey}
-	if slices.Contains(t.ListKeys, t.MergeKey) {
-		for _, key := range t.ListKeys {
-			if key != t.MergeKey {
+	keys = []string{t.typ.MergeKey}
+	if slices.Contains(t.typ.ListKeys, t.typ.MergeKey) {
+		for _, key := range t.typ.ListKeys {
+			if key != t.typ.MergeKey {
 				keys = append(keys, key)
 			}
 		}

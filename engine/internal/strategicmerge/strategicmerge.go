@@ -45,10 +45,10 @@ func Merge(memo *change.Memo, object, patch map[string]any, t *schema.Type) (mer
 	if !isKnown(object) {
 		t = nil
 	}
-	if merged, ok := (merger{memo}).mergeMap(object, patch, list{Type: t}); ok {
+	if merged, ok := (merger{memo}).mergeMap(object, patch, list{typ: t}); ok {
 		return merged, true, nil
 	}
-	result, err := walk(newNode(object), newNode(patch), list{Type: t}, nil)
+	result, err := walk(newNode(object), newNode(patch), list{typ: t}, nil)
 	switch {
 	case err != nil:
 		return nil, false, err

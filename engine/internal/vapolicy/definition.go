@@ -53,12 +53,12 @@ var reasons = []string{"Invalid", "Forbidden", "RequestEntityTooLarge"}
 
 // readDefinition reads a policy, in the order in which the server checks it.
 func readDefinition(r *admissionpolicy.Reader) *definition {
-	spec := r.Root.At("spec")
+	spec := r.Doc.Root.At("spec")
 	d := &definition{policy: r.Policy(r.ParamKind)}
 	validations, annotations := spec.At("validations"), spec.At("auditAnnotations")
 	if len(validations.Items()) == 0 && len(annotations.Items()) == 0 {
-		r.Required(validations, neither)
-		r.Required(annotations, neither)
+		r.Doc.Required(validations, neither)
+		r.Doc.Required(annotations, neither)
 		return d
 	}
 	for i, item := range validations.Items() {
@@ -70,26 +70,26 @@ func readDefinition(r *admissionpolicy.Reader) *definition {
 
 func readValidation(r *admissionpolicy.Reader, n policy.Node, rule string, scope *celenv.Scope) validation {
 	expression, message, compose, reason := n.At("expression"), n.At("message"), n.At("messageExpression"), n.At("reason")
-	v := validation{node: n, rule: rule, expression: expression.Text(), message: strings.TrimSpace(message.Text()), reason: reasons[0], at: r.Document.At(n.Path)}
+	v := validation{node: n, rule: rule, expression: expression.Text(), message: strings.TrimSpace(message.Text()), reason: reasons[0], at: r.Doc.Document.At(n.Path)}
 	if strings.TrimSpace(v.expression) == "" {
-		r.Required(expression, "expression is not specified")
+		r.Doc.Required(expression, "expression is not specified")
 	} else {
-		v.program = r.Expression(expression, scope.Validation)
+		v.program = r.Doc.Expression(expression, scope.Validation)
 	}
 	if text := compose.Text(); text != "" && strings.TrimSpace(text) == "" {
-		r.Invalid(compose, "Invalid value: %q: must be non-empty if specified", text)
+		r.Doc.Invalid(compose, "Invalid value: %q: must be non-empty if specified", text)
 	} else if text != "" {
-		v.compose = r.Expression(compose, scope.Message)
+		v.compose = r.Doc.Expression(compose, scope.Message)
 	}
 	switch text := message.Text(); {
 	case text != "" && v.message == "":
-		r.Invalid(message, "Invalid value: %q: must be non-empty if specified", text)
+		r.Doc.Invalid(message, "Invalid value: %q: must be non-empty if specified", text)
 	case strings.Contains(v.message, "\n"):
-		r.Invalid(message, "Invalid value: %q: must not contain line breaks", text)
+		r.Doc.Invalid(message, "Invalid value: %q: must not contain line breaks", text)
 	}
 	if reason.Given() {
 		if v.reason = reason.Text(); !slices.Contains(reasons, v.reason) {
-			r.Unsupported(reason, "Forbidden", "Invalid", "RequestEntityTooLarge")
+			r.Doc.Unsupported(reason, "Forbidden", "Invalid", "RequestEntityTooLarge")
 		}
 	}
 	return v
@@ -98,26 +98,26 @@ func readValidation(r *admissionpolicy.Reader, n policy.Node, rule string, scope
 func (d *definition) readAnnotations(r *admissionpolicy.Reader, n policy.Node) {
 	items := n.Items()
 	if len(items) > maxAnnotations {
-		r.Invalid(n, "Invalid value: %s: must not have more than %d auditAnnotations", listed(items), maxAnnotations)
+		r.Doc.Invalid(n, "Invalid value: %s: must not have more than %d auditAnnotations", listed(items), maxAnnotations)
 	}
 	seen := map[string]bool{}
 	for i, item := range items {
 		key, value := item.At("key"), item.At("valueExpression")
-		a := annotation{rule: fmt.Sprintf("auditAnnotations[%d]", i), key: d.policy.Name + "/" + key.Text(), at: r.Document.At(item.Path)}
+		a := annotation{rule: fmt.Sprintf("auditAnnotations[%d]", i), key: d.policy.Name + "/" + key.Text(), at: r.Doc.Document.At(item.Path)}
 		for _, problem := range content.IsLabelKey(a.key) {
-			r.Invalid(key, "Invalid value: %q: %s", a.key, problem)
+			r.Doc.Invalid(key, "Invalid value: %q: %s", a.key, problem)
 		}
 		if seen[key.Text()] {
-			r.Invalid(key, "Duplicate value: %q", key.Text())
+			r.Doc.Invalid(key, "Duplicate value: %q", key.Text())
 		}
 		seen[key.Text()] = true
 		switch text := value.Text(); {
 		case strings.TrimSpace(text) == "":
-			r.Required(value, "valueExpression is not specified")
+			r.Doc.Required(value, "valueExpression is not specified")
 		case len(text) > maxValueBytes:
-			r.Required(value, fmt.Sprintf("must not exceed %d bytes in length", maxValueBytes))
+			r.Doc.Required(value, fmt.Sprintf("must not exceed %d bytes in length", maxValueBytes))
 		default:
-			a.program = r.Expression(value, d.policy.Scope.AuditAnnotation)
+			a.program = r.Doc.Expression(value, d.policy.Scope.AuditAnnotation)
 		}
 		d.annotations = append(d.annotations, a)
 	}

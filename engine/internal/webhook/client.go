@@ -15,7 +15,7 @@ func readClient(r *admissionpolicy.Reader, n policy.Node) {
 	address, service := n.At("url"), n.At("service")
 	switch {
 	case address.Given() == service.Given():
-		r.Required(n, "exactly one of url or service is required")
+		r.Doc.Required(n, "exactly one of url or service is required")
 	case address.Given():
 		readURL(r, address)
 	default:
@@ -26,10 +26,10 @@ func readClient(r *admissionpolicy.Reader, n policy.Node) {
 const urlForm = "; desired format: https://host[/path]"
 
 func readURL(r *admissionpolicy.Reader, n policy.Node) {
-	refuse := func(value, detail string) { r.Invalid(n, "Invalid value: %q: %s", value, detail) }
+	refuse := func(value, detail string) { r.Doc.Invalid(n, "Invalid value: %q: %s", value, detail) }
 	u, err := url.Parse(n.Text())
 	if err != nil {
-		r.Required(n, "url must be a valid URL: "+err.Error()+urlForm)
+		r.Doc.Required(n, "url must be a valid URL: "+err.Error()+urlForm)
 		return
 	}
 	if u.Scheme != "https" {
@@ -52,11 +52,11 @@ func readURL(r *admissionpolicy.Reader, n policy.Node) {
 func readService(r *admissionpolicy.Reader, n policy.Node) {
 	for _, key := range []string{"name", "namespace"} {
 		if n.At(key).Text() == "" {
-			r.Required(n.At(key), "")
+			r.Doc.Required(n.At(key), "")
 		}
 	}
 	if port, ok := n.At("port").Value.(int64); ok && (port < 1 || port > 65535) {
-		r.Invalid(n.At("port"), "Invalid value: %d: port is not valid: must be between 1 and 65535, inclusive", port)
+		r.Doc.Invalid(n.At("port"), "Invalid value: %d: port is not valid: must be between 1 and 65535, inclusive", port)
 	}
 	path := n.At("path")
 	if text := path.Text(); text != "" && text != "/" {
@@ -65,7 +65,7 @@ func readService(r *admissionpolicy.Reader, n policy.Node) {
 }
 
 func readPath(r *admissionpolicy.Reader, n policy.Node, path string) {
-	refuse := func(detail string) { r.Invalid(n, "Invalid value: %q: %s", path, detail) }
+	refuse := func(detail string) { r.Doc.Invalid(n, "Invalid value: %q: %s", path, detail) }
 	if !strings.HasPrefix(path, "/") {
 		refuse("must start with a '/'")
 	}

@@ -49,14 +49,14 @@ func identify(d *manifest.Document, n policy.Node) policy.WebhookName {
 
 // read reads the webhooks of a configuration, with the checks and texts of a server.
 func (l *Language) read(r *admissionpolicy.Reader) []*webhook {
-	r.Name()
+	r.Doc.Name()
 	var all []*webhook
 	var names []string
-	for i, n := range r.Root.At("webhooks").Items() {
-		w := &webhook{name: identify(r.Document, n), language: l, path: n.Path, position: i}
+	for i, n := range r.Doc.Root.At("webhooks").Items() {
+		w := &webhook{name: identify(r.Doc.Document, n), language: l, path: n.Path, position: i}
 		w.read(r, n)
 		if slices.Contains(names, w.name.Name) {
-			r.Invalid(n.At("name"), "Duplicate value: %q", w.name.Name)
+			r.Doc.Invalid(n.At("name"), "Duplicate value: %q", w.name.Name)
 		}
 		names = append(names, w.name.Name)
 		all = append(all, w)
@@ -66,26 +66,26 @@ func (l *Language) read(r *admissionpolicy.Reader) []*webhook {
 
 func (w *webhook) read(r *admissionpolicy.Reader, n policy.Node) {
 	name := n.At("name")
-	w.policy = &admissionpolicy.Policy{Name: w.name.Name, Document: r.Document, At: r.Document.At(name.Path), Scope: w.language.shared.CEL.Scope(false)}
+	w.policy = &admissionpolicy.Policy{Name: w.name.Name, Document: r.Doc.Document, At: r.Doc.Document.At(name.Path), Scope: w.language.shared.CEL.Scope(false)}
 	switch problems := dns.Subdomain(w.name.Name); {
 	case w.name.Name == "":
-		r.Required(name, "")
+		r.Doc.Required(name, "")
 	case len(problems) > 0:
-		r.Invalid(name, "Invalid value: %q: %s", w.name.Name, strings.Join(problems, ","))
+		r.Doc.Invalid(name, "Invalid value: %q: %s", w.name.Name, strings.Join(problems, ","))
 	case strings.Count(w.name.Name, ".") < 2:
-		r.Invalid(name, "Invalid value: %q: should be a domain with at least three segments separated by dots", w.name.Name)
+		r.Doc.Invalid(name, "Invalid value: %q: should be a domain with at least three segments separated by dots", w.name.Name)
 	}
 	w.readVersions(r, n.At("admissionReviewVersions"))
 	w.policy.Constraints = constraints(r, n)
 	w.policy.Ignore = oneOf(r, n.At("failurePolicy"), "Fail", "Ignore") == "Ignore"
 	oneOf(r, n.At("matchPolicy"), "Equivalent", "Exact")
 	if effects := n.At("sideEffects"); !effects.Given() {
-		r.Required(effects, "must specify one of None, NoneOnDryRun")
+		r.Doc.Required(effects, "must specify one of None, NoneOnDryRun")
 	} else {
 		oneOf(r, effects, "None", "NoneOnDryRun")
 	}
 	if n.At("timeoutSeconds").Given() && (w.name.Timeout < time.Second || w.name.Timeout > 30*time.Second) {
-		r.Invalid(n.At("timeoutSeconds"), "Invalid value: %d: the timeout value must be between 1 and 30 seconds", int(w.name.Timeout.Seconds()))
+		r.Doc.Invalid(n.At("timeoutSeconds"), "Invalid value: %d: the timeout value must be between 1 and 30 seconds", int(w.name.Timeout.Seconds()))
 	}
 	if oneOf(r, n.At("reinvocationPolicy"), "IfNeeded", "Never") == "IfNeeded" {
 		w.reinvocation = policy.IfNeeded
@@ -97,7 +97,7 @@ func (w *webhook) read(r *admissionpolicy.Reader, n policy.Node) {
 // oneOf returns a value that is one of the supported ones, or missing.
 func oneOf(r *admissionpolicy.Reader, n policy.Node, supported ...string) string {
 	if n.Given() && !slices.Contains(supported, n.Text()) {
-		r.Unsupported(n, supported...)
+		r.Doc.Unsupported(n, supported...)
 	}
 	return n.Text()
 }
@@ -109,19 +109,19 @@ func (w *webhook) readVersions(r *admissionpolicy.Reader, n policy.Node) {
 	const expected = "v1, v1beta1"
 	for i, item := range n.Items() {
 		for _, problem := range dns.Label1035(item.Text()) {
-			r.Invalid(item, "Invalid value: %q: %s", item.Text(), problem)
+			r.Doc.Invalid(item, "Invalid value: %q: %s", item.Text(), problem)
 		}
 		if slices.Contains(w.versions, item.Text()) {
-			r.Invalid(item, "Invalid value: %q: duplicate version", item.Text())
+			r.Doc.Invalid(item, "Invalid value: %q: duplicate version", item.Text())
 		}
 		w.versions = append(w.versions, n.Items()[i].Text())
 	}
 	sent := func(version string) bool { return slices.Contains(known, version) }
 	switch {
 	case len(w.versions) == 0:
-		r.Required(n, "must specify one of "+expected)
+		r.Doc.Required(n, "must specify one of "+expected)
 	case !slices.ContainsFunc(w.versions, sent):
-		r.Invalid(n, "Invalid value: %s: must include at least one of %s", manifest.JSON(n.Value), expected)
+		r.Doc.Invalid(n, "Invalid value: %s: must include at least one of %s", manifest.JSON(n.Value), expected)
 	}
 }
 
@@ -148,7 +148,7 @@ func constraints(r *admissionpolicy.Reader, n policy.Node) *match.Resources {
 			problems[i].Path, problems[i].Field = path, strings.Replace(problems[i].Field, "resourceRules", "rules", 1)
 		}
 	}
-	r.Matched(n, problems)
+	r.Doc.Matched(n, problems)
 	if len(rules) == 0 {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 // grammar parses one expression. Nodes are numbered in the same order as in cel-go: an operator
 // after its left operand, a call before its arguments.
 type grammar struct {
-	*Parser
+	parser *Parser
 	text   string
 	tokens []token // the remaining tokens
 	make   ast.ExprFactory
@@ -220,7 +220,7 @@ func (g *grammar) index(target ast.Expr) ast.Expr {
 // optional parses the mark of optional fields, indices and entries.
 func (g *grammar) optional() bool {
 	marked := g.accept("?")
-	g.require(!marked || g.optionals)
+	g.require(!marked || g.parser.optionals)
 	return marked
 }
 

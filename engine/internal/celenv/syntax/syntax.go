@@ -81,7 +81,7 @@ func (p *Parser) Parse(source common.Source) (parsed *ast.AST) {
 		}
 	}()
 	g := &grammar{
-		Parser: p, text: text, tokens: tokens, nextID: 1,
+		parser: p, text: text, tokens: tokens, nextID: 1,
 		make: ast.NewExprFactoryWithAccumulator(parser.HiddenAccumulatorName), info: ast.NewSourceInfo(source),
 	}
 	root := g.expression()
