@@ -171,6 +171,10 @@ func undrawn(predicted, answer any) any {
 	return answer
 }
 
+// KubernetesVersion returns the version of Kubernetes that the policies run as: that of the options, or of a
+// Cluster, or the default.
+func (s *Set) KubernetesVersion() string { return s.orEmpty().settings.options.KubernetesVersion }
+
 // Configurations returns the names of the MutatingWebhookConfigurations by which a cluster calls the
 // programs that run policies of the set, sorted.
 func (s *Set) Configurations() []string {

@@ -134,6 +134,7 @@ func (b *base) placeAll(p *Process, c *config) {
 		}
 		*list = kept
 	}
+	c.options.ChartValues = b.placeOperands(p, c.options.ChartValues)
 }
 
 // placeOperands returns the paths of the base for operands.

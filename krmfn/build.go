@@ -1,12 +1,10 @@
 package krmfn
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,17 +16,19 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
-	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // rendering is an application in a repository: a kustomization or chart that no other
 // kustomization or chart uses. The last one may be the manifests that none uses.
 type rendering struct {
-	// name is its directory, relative as the user gave it.
-	name    string
-	program *Program
+	// directory is its directory, relative as the user gave it; name is the same, with the release if its
+	// chart has several.
+	directory, name string
+	program         *Program
 	// config has the options for its directory.
 	config *config
+	// advice says how a chart gets values; empty for a kustomization.
+	advice string
 	// plain are the manifests if there is no program.
 	plain []*manifest.Stream
 }
@@ -66,63 +66,24 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 
 // applications returns the kustomizations and charts to render, sorted by name.
 func (f *files) applications(site *input.Site, c *config) (found []rendering) {
-	add := func(dir string, in *config, args ...string) {
-		name := f.reader.Name(input.Path{}, dir)
-		found = append(found, rendering{name: name, config: in, program: &Program{Args: args, Dir: dir, MaxOutput: f.reader.Limit.Bytes}})
-	}
 	_, kustomizations := site.Kustomizations()
 	for _, dir := range kustomizations {
-		add(dir, f.configOf(c, dir), "kustomize", "build", ".")
+		name := f.reader.Name(input.Path{}, dir)
+		program := &Program{Args: []string{"kustomize", "build", ".", "--enable-helm"}, Dir: dir, MaxOutput: f.reader.Limit.Bytes}
+		found = append(found, rendering{directory: name, name: name, config: f.configOf(c, dir), program: program})
 	}
 	_, charts := site.Charts()
-	for _, dir := range charts {
-		in := f.configOf(c, dir)
-		add(dir, in, f.chartArgs(in, dir)...)
+	if f.checkReleases(c, charts) {
+		for _, dir := range charts {
+			found = append(found, f.releases(c, dir)...)
+		}
 	}
 	slices.SortFunc(found, func(a, b rendering) int { return strings.Compare(a.name, b.name) })
 	return found
 }
 
-// chartArgs returns the command line that renders a chart as the configuration file says.
-func (f *files) chartArgs(c *config, dir string) []string {
-	var chart settings.Chart
-	if file := c.given.file; file != nil {
-		if i := file.In(input.RealPath(dir)); i >= 0 {
-			chart = file.Directories[i].Chart
-		}
-	}
-	args := []string{"helm", "template", "--include-crds"}
-	if namespace := c.options.Engine.Namespace; namespace != "" {
-		args = append(args, "--namespace="+namespace)
-	}
-	for _, name := range chart.Values {
-		full := f.process.absolute(f.process.relative(filepath.Join(c.given.file.Dir, filepath.FromSlash(name)), name))
-		args = append(args, "--values="+quoteCSV(full))
-	}
-	return append(args, "--", cmp.Or(chart.Release, releaseOf(dir)), ".")
-}
-
-// adviseValues says how a chart that needs values gets them.
-func (one *rendering) adviseValues(said string) string {
-	if one.program.name() != "helm" {
-		return said
-	}
-	return strings.TrimLeft(said+"\nif the chart needs values, name their files in "+settings.FileName+": directories: [{path: "+one.name+", chart: {values: [FILE]}}]", "\n")
-}
-
 // errNotDirectory is the error for a path that --build cannot search.
 var errNotDirectory = errors.New("it is not a directory; --build looks for kustomizations and charts in directories")
-
-// releaseOf returns the release name for a chart: the name of its directory, with every
-// character that a release name cannot have replaced by a hyphen.
-func releaseOf(dir string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(filepath.Base(dir))), "-")
-}
 
 // shard returns every Nth rendering, beginning with the Ith, for a shard I/N. names are the renderings
 // that are counted; nil means all.
@@ -243,10 +204,14 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 	if one.program != nil {
 		var stderr limit.Buffer
 		one.program.Stderr = &stderr
+		if i := slices.Index(one.program.Args, "--"); i >= 0 { // of helm
+			one.program.Args = slices.Insert(one.program.Args, i, "--kube-version="+set.KubernetesVersion())
+		}
 		output, of, err := p.renderOne(ctx, one.program)
 		if err != nil {
-			d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err).With(one.adviseValues(lastLines(string(stderr.Bytes()))))
-			return rendered{diagnostics: []source.Diagnostic{d}}
+			said := causeIn(string(stderr.Bytes()))
+			d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err)
+			return rendered{diagnostics: []source.Diagnostic{d.With(strings.TrimSpace(said + "\n" + one.advise(said)))}}
 		}
 		stream, problems := one.config.within(f.bounds())(one.name, input.NewFile(one.name, output).Text)
 		result = rendered{streams: []*manifest.Stream{stream}, diagnostics: problems}
@@ -277,4 +242,24 @@ const mostLines = 5
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-mostLines):], "\n")
+}
+
+// debugHint is an advice of Helm that does not help: preadmit calls Helm.
+const debugHint = "Use --debug flag to render out invalid YAML"
+
+// causeIn returns the error in the messages of kustomize and Helm, which begin it with "Error:"; without
+// that, the last lines.
+func causeIn(text string) string {
+	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(text, debugHint, "")), "\n")
+	for i, line := range slices.Backward(lines) {
+		if !strings.HasPrefix(line, "Error:") {
+			continue
+		}
+		cause := slices.DeleteFunc(lines[i:], func(line string) bool { return strings.TrimSpace(line) == "" })
+		if most := 2 * mostLines; len(cause) > most {
+			cause = append(cause[:most], fmt.Sprintf("and %s", plural(len(cause)-most, "more line", "more lines")))
+		}
+		return strings.Join(cause, "\n")
+	}
+	return lastLines(text)
 }

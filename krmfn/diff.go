@@ -158,8 +158,10 @@ the directories, except those that another one uses, and evaluates each separate
 begin in the file of the repository from which an object comes: at its field, if the object is
 written there as it was rendered; at the generator of a kustomization; at the object or at line
 1 of a template. They name the directory of the kustomization or chart, too. The diff is one of
-the rendered output. kustomize fetches bases that are URLs; it has no flag to forbid that. --shard 2/8 renders every eighth
-application, beginning with the second. Manifests that no kustomization and no chart uses are
+the rendered output. kustomize fetches bases that are URLs, and charts of kustomizations into their
+chartHome; it has no flag to forbid that. The configuration file names the releases of charts: their
+names, namespaces and values; --release and --chart-values do so for a single chart. --shard 2/8
+renders every eighth application, beginning with the second. Manifests that no kustomization and no chart uses are
 evaluated together, as they are written, in one of the shards. This command merges the
 reports of shards:
 

@@ -249,10 +249,14 @@ func configurationSchema() map[string]any {
 		"options": described(orNull(objectSchema(ofCluster)), "options for the manifests in the directory, which are evaluated separately"),
 	})
 	directory["required"] = []any{"path"}
-	directory["properties"].(map[string]any)["chart"] = described(orNull(objectSchema(map[string]any{
-		"release": map[string]any{"type": []any{"string", "null"}, "pattern": `\S`, "description": "name of the release (default: the name of the directory)"},
-		"values":  map[string]any{"type": []any{"array", "null"}, "items": map[string]any{"type": "string", "pattern": `\S`}, "description": "files with values, relative to this file"},
-	})), "how --build renders the chart in the directory; its namespace is the option namespace")
+	release := objectSchema(map[string]any{
+		"release":   map[string]any{"type": []any{"string", "null"}, "pattern": `\S`, "description": "name of the release (default: the name of the directory)"},
+		"namespace": map[string]any{"type": []any{"string", "null"}, "pattern": `\S`, "description": "namespace of the release (default: the option namespace)"},
+		"values":    map[string]any{"type": []any{"array", "null"}, "items": map[string]any{"type": "string", "pattern": `\S`}, "description": "files with values, relative to this file"},
+	})
+	directory["properties"].(map[string]any)["chart"] = described(map[string]any{"anyOf": []any{
+		map[string]any{"type": "null"}, release, map[string]any{"type": "array", "minItems": 1, "items": release},
+	}}, "how --build renders the chart in the directory: a release, or a list of releases")
 	schema := objectSchema(map[string]any{
 		"options":     described(orNull(objectSchema(everywhere)), "defaults of options, for all commands that have them"),
 		"commands":    described(orNull(objectSchema(commands)), "defaults of options for single commands"),

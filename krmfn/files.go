@@ -26,6 +26,8 @@ type files struct {
 	diagnostics []source.Diagnostic
 	// configs are the configs for the directories of the configuration file.
 	configs map[int]*config
+	// inNamespaces are the configs of releases with a namespace of their own.
+	inNamespaces map[namespaced]*config
 	// origins are the files that streams were read from.
 	origins map[*manifest.Stream]input.File
 	// skipped are the files in directories that hold no manifests; unrendered are the charts

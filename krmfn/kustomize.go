@@ -118,7 +118,8 @@ func (p *Process) kustomize(ctx context.Context, program *Program) (output []byt
 	defer remove()
 	if above != "" {
 		annotated := *program
-		annotated.Args, annotated.Stderr = append(slices.Clone(program.Args[:len(program.Args)-1]), above), new(limit.Buffer)
+		annotated.Args, annotated.Stderr = slices.Clone(program.Args), new(limit.Buffer)
+		annotated.Args[slices.Index(annotated.Args, ".")] = above
 		if output, err := p.start(ctx, &annotated); err == nil {
 			if plain, found, ok := removeOrigins(output, input.RealPath(above)); ok {
 				return plain, found, nil

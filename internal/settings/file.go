@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,19 +35,21 @@ type File struct {
 
 // Directory is a directory with options of its own.
 type Directory struct {
-	// Path is its path relative to the file.
+	// Path is its path relative to the file, At its place in the file.
 	Path string
-	// Chart says how the chart in the directory is rendered.
-	Chart  Chart
-	values []Value
+	At   source.Position
+	// Releases are the releases of the chart in the directory, if the file names any.
+	Releases []Release
+	values   []Value
 }
 
-// Chart is how Helm renders the chart in a directory. Its namespace is the option namespace.
-type Chart struct {
-	// Release is the name of the release; the name of the directory if it is empty.
-	Release string
+// Release is a release of the chart in a directory.
+type Release struct {
+	// Name is its name; the name of the directory if it is empty. Namespace is its namespace; the option
+	// namespace if it is empty.
+	Name, Namespace string
 	// Values are files with values, relative to the configuration file.
-	Values []string
+	Values []Value
 }
 
 // Value is a value of an option in a configuration file. A list has one Value for each item.
@@ -111,6 +114,15 @@ func (f *File) In(real string) int {
 			return -1
 		}
 	}
+}
+
+// Releases returns the releases of the chart in a directory, whose path is absolute and without symbolic
+// links.
+func (f *File) Releases(real string) []Release {
+	if i, ok := f.at[real]; ok {
+		return f.Directories[i].Releases
+	}
+	return nil
 }
 
 // Values returns the values of the directory. They replace those of the file.
@@ -291,12 +303,12 @@ func (r *fileReader) directories(value any, at change.Path) {
 		r.fields(value, at, map[string]reader{
 			"path":    r.text(&d.Path),
 			"options": func(value any, at change.Path) { d.values = r.values(value, at, refuseForDirectory) },
-			"chart":   func(value any, at change.Path) { r.chart(value, at, &d.Chart) },
+			"chart":   func(value any, at change.Path) { d.Releases = r.releases(value, at) },
 		})
-		if _, isMap := value.(map[string]any); !isMap {
+		if !isMap(value) {
 			return
 		}
-		d.Path = filepath.ToSlash(filepath.Clean(filepath.FromSlash(d.Path)))
+		d.Path, d.At = filepath.ToSlash(filepath.Clean(filepath.FromSlash(d.Path))), r.document.At(at.Key("path"))
 		other, twice := first[d.Path]
 		switch {
 		case d.Path == "." && !hasKey(value, "path"):
@@ -311,18 +323,46 @@ func (r *fileReader) directories(value any, at change.Path) {
 	})
 }
 
-// chart reads how a chart is rendered.
-func (r *fileReader) chart(value any, at change.Path, chart *Chart) {
-	r.fields(value, at, map[string]reader{
-		"release": r.text(&chart.Release),
-		"values": func(value any, at change.Path) {
-			r.list(value, at, func(value any, at change.Path) {
-				var name string
-				r.text(&name)(value, at)
-				chart.Values = append(chart.Values, name)
-			})
-		},
-	})
+// releases reads how a chart is rendered: a release, or a list of releases.
+func (r *fileReader) releases(value any, at change.Path) (all []Release) {
+	first := map[string]change.Path{}
+	read := func(value any, at change.Path) {
+		var one Release
+		r.fields(value, at, map[string]reader{
+			"release": r.text(&one.Name), "namespace": r.text(&one.Namespace),
+			"values": func(value any, at change.Path) {
+				r.list(value, at, func(value any, at change.Path) {
+					var name string
+					r.text(&name)(value, at)
+					one.Values = append(one.Values, Value{"values", name, r.document.At(at), at.String()})
+				})
+			},
+		})
+		label := cmp.Or(one.Label(), "without a name")
+		if other, twice := first[label]; twice && isMap(value) {
+			r.fail(at, "option-value", "the release "+label+" is already at "+r.document.At(other).String(), "give each a name or a namespace of its own")
+		}
+		first[label] = at
+		all = append(all, one)
+	}
+	items, isList := value.([]any)
+	switch {
+	case !isList:
+		read(value, at)
+	case len(items) == 0:
+		r.fail(at, "option-value", "the list has no releases", "to leave a chart out, exclude its directory with the option ignore")
+	default:
+		r.list(value, at, read)
+	}
+	return all
+}
+
+// Label names the release among those of a chart.
+func (one *Release) Label() string { return path.Join(one.Namespace, one.Name) }
+
+func isMap(value any) bool {
+	_, ok := value.(map[string]any)
+	return ok
 }
 
 func hasKey(value any, key string) bool {
@@ -391,7 +431,7 @@ func (r *fileReader) accepted(value any, at change.Path) {
 		r.fields(value, at, map[string]reader{
 			"code": r.text(&a.Code), "policy": r.text(&a.Policy), "object": r.text(&a.Object), "path": r.text(&a.Path), "reason": r.text(&a.Reason),
 		})
-		if _, isMap := value.(map[string]any); !isMap {
+		if !isMap(value) {
 			return
 		}
 		switch {

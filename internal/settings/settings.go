@@ -96,6 +96,9 @@ type Config struct {
 	Ignore                      []string
 	Build                       bool
 	Shard, Base                 string
+	// Release and ChartValues say how the only chart is rendered.
+	Release     string
+	ChartValues []string
 	// Pods says that the objects that controllers create from the manifests are admitted, too.
 	Pods bool
 

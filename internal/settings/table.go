@@ -39,6 +39,7 @@ const (
 	showsSecrets = "it shows the values of Secrets"
 	runsProgram  = "it runs a program"
 	ofOneCall    = "it is for one call"
+	ofOneChart   = "it is for one chart"
 	// callsPrograms is also for what opens connections: a repository must not decide that.
 	callsPrograms = "it starts programs or opens connections"
 )
@@ -402,6 +403,16 @@ var Table = []Option{
 		Flag: "build", Values: switches, Commands: reporting,
 		Help:   "render every kustomization and chart in the directories with kustomize or helm, except those that others use, and evaluate each separately",
 		Target: func(c *Config) any { return &c.Build },
+	},
+	{
+		Flag: "chart-values", Arg: "FILE", Needs: "build", Commands: reporting, Once: ofOneChart,
+		Help:   "with --build: values for the only chart in the directories; a configuration file names the values of several",
+		Target: func(c *Config) any { return &c.ChartValues },
+	},
+	{
+		Flag: "release", Arg: "NAME", Needs: "build", Commands: reporting, Default: "the name of the directory", Once: ofOneChart,
+		Help:   "with --build: name of the release of the only chart in the directories (default: the name of its directory)",
+		Target: func(c *Config) any { return &c.Release },
 	},
 	{
 		Flag: "shard", Arg: "I/N", Needs: "build", Commands: reporting,
