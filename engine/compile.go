@@ -26,7 +26,12 @@ type Set struct {
 	programs []policy.Program
 	// readKinds returns the kinds of objects that the programs look up.
 	readKinds func() map[gvk.Kind]bool
-	schemas   *schema.Registry
+	// given are all documents given to Compile.
+	given []*manifest.Document
+	// rules are those of the options and the given documents, computed once.
+	rules   rules
+	ruling  sync.Once
+	schemas *schema.Registry
 	// policies and context are the documents given to Compile. old are the objects before an
 	// update.
 	policies, context, old []*manifest.Document
@@ -142,6 +147,7 @@ func newSet(policies, context []*manifest.Stream, options Options) (*Set, []sour
 	s := speaking(settings)
 	s.schemas = schema.BuiltinOf(s.settings.minor).Clone()
 	s.files = newFiles(policies, context)
+	s.given = slices.Concat(documentsOf(policies), documentsOf(context))
 	s.take(policies)
 	s.take(context)
 	s.old = documentsOf(options.Old)

@@ -45,6 +45,7 @@
 //	check.go, coverage.go      mistakes and conflicts, and the parts of policies that have run
 //	verdicts.go                what each policy did to each object
 //	pods.go                    objects that controllers make from the manifests, down to Pods
+//	results.go                 results of an earlier run, for manifests with which nothing has changed
 //	say.go                     the outcome, without the values of Secrets
 //
 // Some files are separate entry points: object.go (Set.Admit), lookups.go (what a set looks up), predict.go

@@ -40,6 +40,8 @@ type Observer struct {
 	tolerant bool
 	// apart means that policies do not look up the manifests, because the cluster does not have them.
 	apart bool
+	// earlier are results that the run takes over.
+	earlier *Results
 	// existing are objects that the cluster already has, and that are not sent to it.
 	existing map[*manifest.Document]bool
 }

@@ -63,6 +63,8 @@ type Manifest struct {
 	// Namespace is the namespace in the cluster: the namespace of the options if the object has
 	// none, and empty if the object is cluster-scoped.
 	Namespace string
+	// Same is the manifest of an earlier run that has the result, or nil; see Results.
+	Same *Manifest
 	// DependsOnOthers means that other objects can change this result: policies have read its
 	// namespace, or have looked for params, found or not; or its kind is not defined.
 	DependsOnOthers bool

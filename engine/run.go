@@ -81,6 +81,10 @@ type run struct {
 	observers []Observer
 	// watched means that an observer needs every manifest.
 	watched bool
+	// earlier are results to take over, or nil. rules and times are computed when they are needed.
+	earlier *Results
+	rules   func() rules
+	times   func() map[placed]int
 
 	input       *input
 	jobs        []*job
@@ -100,6 +104,7 @@ type run struct {
 func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 	r := &run{set: s, ctx: ctx, input: in, schemas: s.schemas.Clone(), snapshot: &snapshot.Snapshot{}, definitions: definitions{}}
 	r.observers = slices.Clone(observers)
+	r.rules, r.times = sync.OnceValue(r.findRules), sync.OnceValue(func() map[placed]int { return timesOf(r.jobs) })
 	r.compile()
 	r.watch(observers)
 	if len(in.manifests)+len(in.policies) == 0 && len(in.local) > 0 {
@@ -202,6 +207,9 @@ func (r *run) watch(observers []Observer) {
 		if o.tries != nil {
 			r.server.tries = o.tries
 		}
+		if o.earlier != nil {
+			r.earlier = o.earlier
+		}
 	}
 }
 
@@ -275,6 +283,9 @@ func (r *run) admitJob(j *job) {
 			return
 		}
 		r.locate(j)
+	}
+	if r.takeOver(j) {
+		return
 	}
 	if r.isUntouched(j) {
 		if !r.acceptsSurely(j) {

@@ -115,10 +115,38 @@ func (b *base) place(p *Process, name string) (string, bool) {
 	if err == nil {
 		_, err = os.Lstat(there)
 	}
-	if filepath.IsAbs(name) {
-		name = there
+	if filepath.IsAbs(name) { // messages must not name the directory of the base
+		name, _ = filepath.Rel(b.dir, there)
 	}
 	return name, err == nil
+}
+
+// inHead returns the name of a path for a run in the working tree, which is that of place: objects of both
+// states are the same if their files have the same name.
+func (b *base) inHead(p *Process, name string) string {
+	if full := input.RealPath(p.absolute(name)); filepath.IsAbs(name) && input.IsWithin(full, b.root) {
+		name, _ = filepath.Rel(input.RealPath(p.Dir), full)
+	}
+	return name
+}
+
+// nameAll replaces the paths of options, and returns the operands, by their names for a run in the working
+// tree.
+func (b *base) nameAll(p *Process, operands []string, c *config) (named []string) {
+	c.placed = func(c *config) {
+		for i := range c.documents {
+			list := &c.documents[i].paths
+			*list = slices.Clone(*list)
+			for n := range *list {
+				(*list)[n].name = b.inHead(p, (*list)[n].name)
+			}
+		}
+	}
+	c.placed(c)
+	for _, name := range operands {
+		named = append(named, b.inHead(p, name))
+	}
+	return named
 }
 
 // placeAll replaces the paths of options by those of the base.
@@ -172,8 +200,9 @@ func (b *base) configure(p, inBase *Process, given arguments, c *config) error {
 }
 
 // reportSince runs the policies of the base on the manifests of the base, and those of the working
-// tree on its manifests, and reports how the objects differ that a cluster holds.
-func (p *Process) reportSince(ctx context.Context, given arguments) (*reported, error) {
+// tree on its manifests, and reports how the objects differ that a cluster holds. The base takes results of
+// the working tree over where nothing has changed.
+func (p *Process) reportSince(ctx context.Context, given arguments, results *engine.Results) (*reported, error) {
 	before, after := &reported{}, &reported{}
 	given.apply(&after.config)
 	operands := given.operands
@@ -194,11 +223,14 @@ func (p *Process) reportSince(ctx context.Context, given arguments) (*reported, 
 		return nil, err
 	}
 	inBaseOperands := b.placeOperands(p, operands)
+	operands = b.nameAll(p, operands, &after.config)
 	if after.config.options.Shard != "" {
 		names := append(p.applications(&after.config, operands), inBase.applications(&before.config, inBaseOperands)...)
 		slices.Sort(names)
 		before.config.applications, after.config.applications = slices.Compact(names), slices.Compact(names)
 	}
+	before.config.observers = append(before.config.observers, results.Reuse())
+	after.config.observers = append(after.config.observers, results.Keep())
 	first, second := inBase.files(&before.config), p.files(&after.config)
 	after.begin(ctx, p, second, operands)
 	first.stdin, first.reader.Pipes = second.stdin, second.reader.Pipes

@@ -3,12 +3,17 @@ package krmfn
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/preadmit/preadmit/engine"
 )
 
 const basePolicy = `apiVersion: kyverno.io/v1
@@ -95,6 +100,7 @@ func TestBase(t *testing.T) {
 		"subdirectory":      {"apps", []string{"--base", "main...", "-p", "../policies", "."}, 1, []string{"1 changed, 0 added, 0 removed", "team: one"}, ""},
 		"no operands":       {"", []string{"--base", "main...", "-p", "policies"}, 1, []string{"1 changed, 0 added, 0 removed"}, ""},
 		"absolute paths":    {"", []string{"--base", "main...", "-p", filepath.Join(r.dir, "policies"), filepath.Join(r.dir, "apps")}, 1, []string{"1 changed, 0 added, 0 removed"}, ""},
+		"absolute, removed": {"", []string{"--base", "main", "-o", "github", filepath.Join(r.dir, "apps")}, 1, []string{"file=main%3Aapps/main.yaml,", "file=apps/web.yaml,"}, "tree"},
 		"policies outside":  {"", []string{"--base", "main...", "-p", outside, "apps"}, 1, []string{"team: outside", "by the manifest"}, "by policy"},
 		"no such commit":    {"", []string{"--base", "nosuch", "-p", "policies", "apps"}, 2, []string{`"nosuch" is neither a directory nor a commit`, "fetch-depth"}, "@@"},
 		"like an option":    {"", []string{"--base", "--output=x", "-p", "policies", "apps"}, 2, []string{"neither a directory nor a commit"}, "@@"},
@@ -185,4 +191,100 @@ func TestBaseShards(t *testing.T) {
 			t.Errorf("%q is in the shards %d times, want %d:\n%s", c.text, n, c.want, got)
 		}
 	}
+}
+
+// changed returns documents as a pull request may leave them: most as they are, others with another
+// number, with a comment, in another place or gone.
+func changed(random *rand.Rand, documents []string) []string {
+	var kept []string
+	for _, d := range documents {
+		switch random.IntN(8) {
+		case 0:
+		case 1:
+			kept = append(kept, strings.NewReplacer("1", "2", "app", "web").Replace(d))
+		case 2:
+			kept = append(kept, "# A comment.\n"+d)
+		case 3:
+			kept = slices.Insert(kept, 0, d)
+		default:
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
+// caseDocuments returns the documents in the files of cases that match a pattern.
+func caseDocuments(t *testing.T, pattern string) (documents []string) {
+	files, err := filepath.Glob(filepath.Join("../testdata/cases", pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, strings.Split(string(data), "\n---\n")...)
+	}
+	return documents
+}
+
+// TestBaseReuse checks that diff --base says the same if it evaluates what is equal in both states
+// twice.
+func TestBaseReuse(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pool := caseDocuments(t, "*/manifests/*.yaml")
+	cases, err := filepath.Glob("../testdata/cases/*/policies")
+	if err != nil || len(pool) == 0 || len(cases) == 0 {
+		t.Fatal(err)
+	}
+	for _, dir := range cases {
+		name := filepath.Base(filepath.Dir(dir))
+		t.Run(name, func(t *testing.T) {
+			policies, base := caseDocuments(t, name+"/policies/*.yaml"), caseDocuments(t, name+"/manifests/*.yaml")
+			for range 8 {
+				base = append(base, pool[random.IntN(len(pool))])
+			}
+			for range 2 {
+				head := t.TempDir()
+				writeState(t, head, changed(random, base))
+				writeState(t, filepath.Join(head, "base"), base)
+				writeFile(t, filepath.Join(head, "base/policies.yaml"), strings.Join(policies, "\n---\n"))
+				if random.IntN(2) == 0 {
+					policies = changed(random, policies)
+				}
+				writeFile(t, filepath.Join(head, "policies.yaml"), strings.Join(policies, "\n---\n"))
+				for _, flags := range []string{"-o json --pods -v", "-p apps/a.yaml"} {
+					args := strings.Fields("--base base -p policies.yaml apps " + flags)
+					once, twice := since(t, head, args, &engine.Results{}), since(t, head, args, nil)
+					if once != twice {
+						t.Errorf("diff %v\nevaluated once:\n%s\nevaluated twice:\n%s", args, once, twice)
+					}
+				}
+			}
+		})
+	}
+}
+
+// writeState writes documents to two files.
+func writeState(t *testing.T, dir string, documents []string) {
+	half := len(documents) / 2
+	writeFile(t, filepath.Join(dir, "apps/a.yaml"), strings.Join(documents[:half], "\n---\n"))
+	writeFile(t, filepath.Join(dir, "apps/b.yaml"), strings.Join(documents[half:], "\n---\n"))
+}
+
+// since returns what diff --base says in a directory.
+func since(t *testing.T, dir string, args []string, results *engine.Results) string {
+	var out bytes.Buffer
+	p := &Process{Dir: dir, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Run: RunProgram, Now: fakeClock(), ledger: newLedger(), callers: &callers{}}
+	given, err := parseFlags(commandNamed("diff"), args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.reportSince(t.Context(), given, results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.report.Diagnostics = r.run.diagnostics
+	return fmt.Sprint(p.tellDifferences(r, r.run.status()), "\n", out.String())
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
@@ -25,7 +26,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 		return p.misused(misusef("argument-invalid", "--base and --against exclude each other: --base compares the policies, too"), "preadmit diff --help")
 	case c.options.Base != "":
 		var err error
-		if r, err = p.reportSince(ctx, given); err != nil {
+		if r, err = p.reportSince(ctx, given, &engine.Results{}); err != nil {
 			return p.misused(err, "preadmit diff --help")
 		}
 	case len(c.documents[settings.Against].paths) > 0:

@@ -41,6 +41,7 @@ func Since(base, head State, secrets *redact.Redactor) *Report {
 		report: &Report{since: true}, converter: converter{secrets}, base: newAdmitted(base, secrets), head: newAdmitted(head, secrets),
 		policies: changedNames(base.Policies, head.Policies), params: changedNames(base.Context, head.Context),
 	}
+	s.adopt()
 	pairs := s.pairs()
 	s.hold(pairs)
 	// Marks point to manifests, so the slice must not grow.
@@ -95,6 +96,18 @@ func newAdmitted(state State, secrets *redact.Redactor) *admitted {
 		}
 	}
 	return a
+}
+
+// adopt takes over what the run of the base has taken over from that of the head.
+func (s *since) adopt() {
+	for i, m := range s.base.state.Run.Outcome.Manifests {
+		if m.Same == nil {
+			continue
+		}
+		same := s.head.index[m.Same.Document]
+		s.base.outputs[i], s.base.denied[i] = s.head.outputs[same], s.head.denied[same]
+		s.base.report.Manifests[i].Edits = s.head.report.Manifests[same].Edits
+	}
 }
 
 // id returns the ID of a manifest. fileAndID has the name of its file as well.
@@ -152,8 +165,11 @@ func InState(state, file string) string { return state + ":" + file }
 func (s *since) hold(pairs []pair) {
 	var base, head []int
 	for _, p := range pairs {
-		if p.base >= 0 && p.head >= 0 && reflect.DeepEqual(s.base.outputs[p.base].Object(), s.head.outputs[p.head].Object()) {
-			continue
+		if p.base >= 0 && p.head >= 0 {
+			was, is := s.base.outputs[p.base], s.head.outputs[p.head]
+			if was == is || reflect.DeepEqual(was.Object(), is.Object()) {
+				continue
+			}
 		}
 		if p.base >= 0 {
 			base = append(base, p.base)

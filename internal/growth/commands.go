@@ -70,6 +70,11 @@ func ofComparisons() []dimension {
 		{name: "base/objects", commands: []string{"diff"}, flags: []string{"--base", "base"}, n: 40, files: func(n int) map[string]string {
 			return map[string]string{"manifests.yaml": configMaps(n), baseFile: strings.ReplaceAll(configMaps(n), "a: ", "b: ")}
 		}},
+		{name: "base/one object", commands: []string{"diff"}, flags: []string{"--base", "base"}, n: 40, files: func(n int) map[string]string {
+			files := input(labels(2), configMaps(n))
+			files[baseFile], files["base/policies.yaml"] = strings.Replace(configMaps(n), "a: ", "b: ", 1), labels(2)
+			return files
+		}},
 		{name: "base/policies", commands: []string{"diff"}, flags: []string{"--base", "base"}, n: 16, files: func(n int) map[string]string {
 			files := input(labels(n), configMaps(1))
 			files[baseFile], files["base/policies.yaml"] = configMaps(1), strings.ReplaceAll(labels(n), `\"x\"`, `\"y\"`)

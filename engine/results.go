@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"slices"
+	"sync"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/workload"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// Results are the manifests of runs. A later run does not admit a manifest again if everything that
+// decides about it is as it was. The zero value is empty. A nil pointer keeps nothing.
+type Results struct {
+	lock sync.Mutex
+	// keys are those of jobs of runs that have not ended.
+	keys map[*job]resultKey
+	kept map[resultKey]*Manifest
+	// made are the objects that controllers make from kept manifests, directly and indirectly.
+	made map[*Manifest][]*Manifest
+	// times counts how often a file has an object.
+	times map[placed]int
+}
+
+// placed is an object in a file.
+type placed struct {
+	file, namespace, name string
+	kind                  gvk.Kind
+}
+
+// resultKey is everything that decides about a manifest that does not depend on others. value is the
+// manifest.
+type resultKey struct {
+	placed
+	rules, value digest
+}
+
+type digest [sha256.Size]byte
+
+// Keep keeps the results of runs. With called webhooks, or policies that change other objects, it
+// keeps none.
+func (k *Results) Keep() Observer {
+	if k == nil {
+		return Observer{}
+	}
+	return Observer{conclude: k.note, ended: k.keep}
+}
+
+// Reuse takes the kept results over: such a Manifest only has Same, and no diagnostics.
+func (k *Results) Reuse() Observer {
+	if k == nil {
+		return Observer{}
+	}
+	return Observer{earlier: k, ended: k.addMade}
+}
+
+// note computes the key of a job before its document is released.
+func (k *Results) note(r *run, w *written) {
+	if w.job.made != nil {
+		return
+	}
+	key := r.resultKey(w.job)
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	if k.keys == nil {
+		k.keys = map[*job]resultKey{}
+	}
+	k.keys[w.job] = key
+}
+
+// keep keeps the results of a run that has ended. The objects that controllers make follow their owner.
+func (k *Results) keep(r *run, _ *Outcome) []source.Diagnostic {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	keys := k.keys
+	k.keys = nil
+	if r.ctx.Err() != nil || !r.isRepeatable() {
+		return nil
+	}
+	if k.kept == nil {
+		k.kept, k.made, k.times = map[resultKey]*Manifest{}, map[*Manifest][]*Manifest{}, map[placed]int{}
+	}
+	for object, n := range timesOf(r.jobs) {
+		k.times[object] += n
+	}
+	var root *job
+	for _, j := range r.jobs {
+		if key, noted := keys[j]; noted {
+			root, k.kept[key] = j, j.result
+		} else if j.made != nil {
+			k.made[root.result] = append(k.made[root.result], j.result)
+		}
+		if root != nil && !r.isAlone(j) {
+			delete(k.kept, keys[root])
+		}
+	}
+	return nil
+}
+
+// isRepeatable reports whether a run of the same input surely has the same results, object by object.
+func (r *run) isRepeatable() bool {
+	return len(r.policies.followers) == 0 && r.set.settings.options.Webhooks == nil
+}
+
+// isAlone reports whether no other object has changed the result of a job.
+func (r *run) isAlone(j *job) bool {
+	definition := r.definitions.of(j.document.Kind())
+	return !j.result.DependsOnOthers && j.blocked == nil && (definition == nil || r.isAlone(definition))
+}
+
+// timesOf counts how often files have an object.
+func timesOf(jobs []*job) map[placed]int {
+	times := map[placed]int{}
+	for _, j := range jobs {
+		if j.made == nil {
+			times[placedAt(j.document)]++
+		}
+	}
+	return times
+}
+
+func placedAt(d *manifest.Document) placed {
+	return placed{d.Stream().Name(), d.Namespace(), d.Name(), d.Kind()}
+}
+
+// takeOver gives a job its result of an earlier run, if nothing has changed that decides about it, and
+// no policy may look it up.
+func (r *run) takeOver(j *job) bool {
+	if r.earlier == nil || j.made != nil || r.isRead(j) || !r.isRepeatable() {
+		return false
+	}
+	if object := placedAt(j.document); r.earlier.times[object] != 1 || r.times()[object] != 1 {
+		return false
+	}
+	j.result.Same = r.earlier.kept[r.resultKey(j)]
+	if j.result.Same == nil {
+		return false
+	}
+	j.result.Sensitive = j.result.Same.Sensitive
+	j.document.Release()
+	return true
+}
+
+// addMade adds to an outcome what controllers have made from the manifests that were taken over.
+func (k *Results) addMade(_ *run, outcome *Outcome) []source.Diagnostic {
+	var all []*Manifest
+	for _, m := range outcome.Manifests {
+		all = append(all, m)
+		if m.Same == nil {
+			continue
+		}
+		makers := map[*Manifest]*Manifest{m.Same: m}
+		for _, was := range k.made[m.Same] {
+			is := &Manifest{Document: was.Document, ID: was.ID, Namespace: was.Namespace, Sensitive: was.Sensitive, Maker: makers[was.Maker], Same: was}
+			makers[was], all = is, append(all, is)
+		}
+	}
+	outcome.Manifests = all
+	return nil
+}
+
+func (r *run) resultKey(j *job) resultKey {
+	rules := r.rules()
+	decisive := rules.all
+	if r.isUncovered(j) {
+		decisive = rules.server
+	}
+	return resultKey{placedAt(j.document), decisive, sha256.Sum256(j.document.JSON())}
+}
+
+// isUncovered reports whether no policy matches a job, or what a controller makes from it, whatever its
+// object contains.
+func (r *run) isUncovered(j *job) bool {
+	return len(r.policies.trees) == 0 && !workload.Controls(j.place.kind.Kind) && r.set.settings.options.Operation == policy.Create && !r.server.covers(r.requestFor(&loaded{job: j}, nil, nil))
+}
+
+// rules are digests of what decides about manifests that do not depend on others: all of it, and the
+// part of it that is not policies.
+type rules struct{ all, server digest }
+
+// findRules returns the rules of the options and of the given documents.
+func (s *Set) findRules() rules {
+	w := rulesWriter{sha256.New(), sha256.New()}
+	options := s.settings.options
+	for _, streams := range []*[]*manifest.Stream{&options.Trees, &options.Old, &options.Values, &options.UserInfo, &options.WebhookAnswers} {
+		w.write(s, documentsOf(*streams))
+		*streams = nil
+	}
+	for _, d := range options.OpenAPI {
+		w.say(d.Data, w.all, w.server)
+	}
+	options.OpenAPI, options.Webhooks = nil, nil
+	w.say(fmt.Appendf(nil, "%#v", options), w.all, w.server)
+	w.write(s, s.given)
+	return w.rules()
+}
+
+// findRules returns the rules of a run: those of its set, with the manifests that decide about others.
+func (r *run) findRules() rules {
+	s := r.set
+	s.ruling.Do(func() { s.rules = s.findRules() })
+	w := rulesWriter{sha256.New(), sha256.New()}
+	w.say(s.rules.all[:], w.all)
+	w.say(s.rules.server[:], w.server)
+	w.write(s, r.input.policies)
+	w.write(s, r.input.local)
+	w.write(s, s.configuration(r.input.manifests))
+	w.write(s, slices.DeleteFunc(slices.Clone(r.input.manifests), func(d *manifest.Document) bool {
+		return d.Kind() != definitionKind && d.Kind() != webhookKind
+	}))
+	return w.rules()
+}
+
+// rulesWriter computes rules.
+type rulesWriter struct{ all, server hash.Hash }
+
+func (w rulesWriter) rules() rules {
+	return rules{digest(w.all.Sum(nil)), digest(w.server.Sum(nil))}
+}
+
+// say adds data, with its length.
+func (w rulesWriter) say(data []byte, to ...hash.Hash) {
+	for _, h := range to {
+		fmt.Fprintln(h, len(data))
+		h.Write(data)
+	}
+}
+
+// write adds documents.
+func (w rulesWriter) write(s *Set, documents []*manifest.Document) {
+	for _, d := range documents {
+		data := fmt.Appendf(d.JSON(), "%v", d.Stream().Sensitive())
+		w.say(data, w.all)
+		if !s.isPolicy(d.Kind()) || d.Kind() == webhookKind {
+			w.say(data, w.server)
+		}
+		d.Release()
+	}
+	w.say([]byte("end"), w.all, w.server)
+}
