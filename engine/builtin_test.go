@@ -67,7 +67,7 @@ func TestBuiltinWithPolicies(t *testing.T) {
 				text.WriteString(string(document) + "\n---\n")
 			}
 		}
-		c.compare(t, i, "default", []*manifest.Stream{readStream(t, "policies.yaml", text.String())}, context)
+		c.compare(t, i, "default", []*manifest.Stream{readText(t, "policies.yaml", text.String())}, context)
 	}
 }
 
@@ -104,16 +104,7 @@ func readBuiltin(t *testing.T, path string) (context *manifest.Stream, policies 
 		text.Write(object)
 		text.WriteString("\n---\n")
 	}
-	return readStream(t, "context.yaml", text.String()), recorded.Policies, recorded.Cases
-}
-
-func readStream(t *testing.T, name, text string) *manifest.Stream {
-	t.Helper()
-	stream, problems := manifest.Read(name, []byte(text))
-	for _, d := range problems {
-		t.Fatal(d)
-	}
-	return stream
+	return readText(t, "context.yaml", text.String()), recorded.Policies, recorded.Cases
 }
 
 // admitBuiltin sends an object through a plug-in and policies.
@@ -123,7 +114,7 @@ func admitBuiltin(t *testing.T, plugin string, policies []*manifest.Stream, surr
 	for _, d := range problems {
 		t.Fatal(d)
 	}
-	outcome := set.Run(context.Background(), []*manifest.Stream{readStream(t, "object.yaml", string(manifest.JSON(object)))}, Views())
+	outcome := set.Run(context.Background(), []*manifest.Stream{readText(t, "object.yaml", string(manifest.JSON(object)))}, Views())
 	m := outcome.Manifests[0]
 	if outcome.Denied {
 		return nil, outcome.Diagnostics[0].Message

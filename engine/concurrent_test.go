@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -78,15 +79,7 @@ spec:
 // setOf compiles policies with context.
 func setOf(t *testing.T, policies, context string) *Set {
 	t.Helper()
-	var streams []*manifest.Stream
-	for _, text := range []string{policies, context} {
-		stream, diagnostics := manifest.Read("policies.yaml", []byte(text))
-		if len(diagnostics) > 0 {
-			t.Fatal(diagnostics)
-		}
-		streams = append(streams, stream)
-	}
-	set, diagnostics := Compile(streams[:1], streams[1:], Options{})
+	set, diagnostics := Compile([]*manifest.Stream{readText(t, "policies.yaml", policies)}, []*manifest.Stream{readText(t, "policies.yaml", context)}, Options{})
 	if set == nil {
 		t.Fatal(diagnostics)
 	}
@@ -105,4 +98,50 @@ func rendered(t *testing.T, set *Set, manifests string) string {
 		t.Error(outcome.Diagnostics)
 	}
 	return string(stream.Bytes()) + fmt.Sprint(outcome.Diagnostics)
+}
+
+// TestRunInterrupted interrupts a policy while it runs. Its failure is no denial.
+func TestRunInterrupted(t *testing.T) {
+	set := setOf(t, `apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: slow}
+spec:
+  reinvocationPolicy: Never
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch:
+      expression: '[JSONPatch{op: "add", path: "/data/size", value: string(lists.range(900).filter(a, a > 3).size())}]'
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: slow}
+spec: {policyName: slow}
+`, "")
+	stream := readText(t, "a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {}}")
+	outcome := set.Run(&lateContext{Context: t.Context()}, []*manifest.Stream{stream})
+	if len(outcome.Diagnostics) != 1 || outcome.Diagnostics[0].Code != "interrupted" || outcome.Denied || !outcome.Failed() {
+		t.Errorf("denied %v: %v", outcome.Denied, outcome.Diagnostics)
+	}
+}
+
+// lateContext is cancelled when somebody first waits for its end.
+type lateContext struct {
+	context.Context
+	cancelled atomic.Bool
+}
+
+func (c *lateContext) Done() <-chan struct{} {
+	c.cancelled.Store(true)
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
+func (c *lateContext) Err() error {
+	if c.cancelled.Load() {
+		return context.Canceled
+	}
+	return nil
 }

@@ -27,7 +27,7 @@ func TestControllers(t *testing.T) {
 			policies, _, _ := strings.Cut(strings.TrimPrefix(text, "# policies: "), "\n")
 			owner, rest, _ := strings.Cut(text, "\n---\n")
 			want := map[string]map[string]any{}
-			for _, d := range readStream(t, "made.yaml", rest).Documents() {
+			for _, d := range readText(t, "made.yaml", rest).Documents() {
 				want[d.Kind().Kind+" "+d.Name()] = d.Object()
 			}
 			for id, got := range makeRecorded(t, name, policies, owner+"\n") {
@@ -57,10 +57,10 @@ func textOf(t *testing.T, file string) string {
 // makeRecorded returns the objects that the controller of an object makes, by kind and name.
 func makeRecorded(t *testing.T, namespace, policies, owner string) map[string]map[string]any {
 	t.Helper()
-	surroundings := readStream(t, "context.yaml", textOf(t, "testdata/controllers/cluster/context.yaml"))
+	surroundings := readText(t, "context.yaml", textOf(t, "testdata/controllers/cluster/context.yaml"))
 	var rules []*manifest.Stream
 	if policies != "none" {
-		rules = append(rules, readStream(t, "policies.yaml", textOf(t, "testdata/controllers/cluster/"+policies+".yaml")))
+		rules = append(rules, readText(t, "policies.yaml", textOf(t, "testdata/controllers/cluster/"+policies+".yaml")))
 	}
 	options := recordedRequest
 	options.DryRun, options.Namespace, options.AdmissionPlugins = false, namespace, []string{"default"}
@@ -68,7 +68,7 @@ func makeRecorded(t *testing.T, namespace, policies, owner string) map[string]ma
 	for _, d := range problems {
 		t.Fatal(d)
 	}
-	outcome := set.Run(context.Background(), []*manifest.Stream{readStream(t, "owner.yaml", owner)}, Pods())
+	outcome := set.Run(context.Background(), []*manifest.Stream{readText(t, "owner.yaml", owner)}, Pods())
 	for _, d := range outcome.Diagnostics {
 		if outcome.Failed() || d.Code == "controller-endless" {
 			t.Error(d)
@@ -76,7 +76,7 @@ func makeRecorded(t *testing.T, namespace, policies, owner string) map[string]ma
 	}
 	made := map[string]map[string]any{}
 	for _, s := range outcome.Made() {
-		for _, d := range readStream(t, "made.yaml", string(s.Bytes())).Documents() {
+		for _, d := range readText(t, "made.yaml", string(s.Bytes())).Documents() {
 			made[d.Kind().Kind+" "+d.Name()] = d.Object()
 		}
 	}

@@ -106,7 +106,7 @@ func (r customRecord) differs(t *testing.T, outcome *Outcome) string {
 	}
 	if r.Result != nil {
 		_, text := outcome.Manifests[0].Document.Text()
-		if got := readStream(t, "result.yaml", text).Documents()[0].Object(); !change.Equal(got, r.Result) {
+		if got := readText(t, "result.yaml", text).Documents()[0].Object(); !change.Equal(got, r.Result) {
 			return fmt.Sprintf("admitted as %v\nthe server has %v", got, r.Result)
 		}
 	}
@@ -147,7 +147,7 @@ func rawStream(t *testing.T, objects ...json.RawMessage) *manifest.Stream {
 	for _, object := range objects {
 		text.WriteString(string(object) + "\n---\n")
 	}
-	return readStream(t, "objects.yaml", text.String())
+	return readText(t, "objects.yaml", text.String())
 }
 
 // TestCustomResourceVersions checks what differs between the servers that are known.
@@ -181,11 +181,11 @@ spec:
 		{"1.34", "spec: {a: A}", ""},
 		{"1.35", "spec: {a: A}", `Shop.example.com "a" is invalid: [spec.a: Invalid value: "A": spec.a in body must be of type k8s-short-name: "A", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
 	} {
-		set, diagnostics := Compile(nil, []*manifest.Stream{readStream(t, "crd.yaml", definition)}, Options{KubernetesVersion: test.version})
+		set, diagnostics := Compile(nil, []*manifest.Stream{readText(t, "crd.yaml", definition)}, Options{KubernetesVersion: test.version})
 		if set == nil {
 			t.Fatal(diagnostics)
 		}
-		outcome := set.Run(t.Context(), []*manifest.Stream{readStream(t, "shop.yaml", "apiVersion: example.com/v1\nkind: Shop\nmetadata: {name: a}\n"+test.object+"\n")})
+		outcome := set.Run(t.Context(), []*manifest.Stream{readText(t, "shop.yaml", "apiVersion: example.com/v1\nkind: Shop\nmetadata: {name: a}\n"+test.object+"\n")})
 		if got := strings.Join(refusals(outcome), "\n"); got != inOrder(test.want) {
 			t.Errorf("%s: %s: got %s", test.version, test.object, got)
 		}

@@ -128,7 +128,7 @@ func comparePairs(t *testing.T, r random, p pairing, command string, counts *pai
 // foreach that changes nothing in the end counts for applyRules: One if the object has a number. The
 // webhook reads whole numbers (ConvertResource in pkg/utils/admission/resource.go).
 func readsFloats(t *testing.T, policy, text string) bool {
-	return strings.Contains(policy, "applyRules: One") && strings.Contains(policy, "foreach:") && hasNumber(stream(t, "manifest", text).Documents()[0].Object())
+	return strings.Contains(policy, "applyRules: One") && strings.Contains(policy, "foreach:") && hasNumber(readText(t, "manifest", text).Documents()[0].Object())
 }
 
 func hasNumber(value any) bool {
@@ -146,18 +146,18 @@ func hasNumber(value any) bool {
 // sameValue reports whether two documents have the same value.
 func sameValue(t *testing.T, a, b string) bool {
 	t.Helper()
-	return change.Equal(stream(t, "next", a).Documents()[0].Object(), stream(t, "text", b).Documents()[0].Object())
+	return change.Equal(readText(t, "next", a).Documents()[0].Object(), readText(t, "text", b).Documents()[0].Object())
 }
 
 // comparePair runs one policy on one manifest. want is what the command printed if the policy ran:
 // an empty object after an error.
 func comparePair(t *testing.T, policy, text string, want map[string]any, ran bool) (next, problem string) {
 	t.Helper()
-	set, diagnostics := Compile([]*manifest.Stream{stream(t, "policy", policy)}, nil, Options{Defaulting: DefaultingOff, NonIdempotent: NonIdempotentSkip})
+	set, diagnostics := Compile([]*manifest.Stream{readText(t, "policy", policy)}, nil, Options{Defaulting: DefaultingOff, NonIdempotent: NonIdempotentSkip})
 	if set == nil {
 		t.Fatalf("%v\n%s", diagnostics, policy)
 	}
-	input := stream(t, "manifest", text)
+	input := readText(t, "manifest", text)
 	outcome := set.Run(context.Background(), []*manifest.Stream{input}, Explain(), Views())
 	switch {
 	case outcome.Failed() && ran && len(want) == 0:

@@ -9,15 +9,6 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
-func stream(t *testing.T, name, text string) *manifest.Stream {
-	t.Helper()
-	stream, diagnostics := manifest.Read(name, []byte(text))
-	if len(diagnostics) > 0 {
-		t.Fatal(diagnostics)
-	}
-	return stream
-}
-
 // admissionPolicy is a MutatingAdmissionPolicy for Pods with its binding.
 func admissionPolicy(name, reinvocation, object string) string {
 	return fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
@@ -130,11 +121,11 @@ func TestWebhook(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", c.policies)}, nil, Options{NonIdempotent: "skip"})
+			set, diagnostics := Compile([]*manifest.Stream{readText(t, "policies", c.policies)}, nil, Options{NonIdempotent: "skip"})
 			if set == nil {
 				t.Fatal(diagnostics)
 			}
-			input := stream(t, "manifests", webPod)
+			input := readText(t, "manifests", webPod)
 			outcome := set.Run(context.Background(), []*manifest.Stream{input}, Explain(), Views())
 			if outcome.Failed() {
 				t.Fatal(outcome.Diagnostics)
@@ -171,11 +162,11 @@ func TestWebhook(t *testing.T) {
 func TestDroppedChanges(t *testing.T) {
 	policies := ignoring(clusterPolicy("drops", "mutate: {patchStrategicMerge: {metadata: {annotations: {dropped: seen}}}}\n  - name: fails\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    preconditions: {all: [{key: \"{{ request.object.metadata.labels.none }}\", operator: Equals, value: a}]}\n    mutate: {patchStrategicMerge: {metadata: {labels: {fails: ran}}}}") +
 		clusterPolicy("misses", "mutate: {patchesJson6902: '- {op: add, path: /metadata/annotations/x, value: \"y\"}'}"))
-	set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", policies)}, nil, Options{NonIdempotent: "skip"})
+	set, diagnostics := Compile([]*manifest.Stream{readText(t, "policies", policies)}, nil, Options{NonIdempotent: "skip"})
 	if set == nil {
 		t.Fatal(diagnostics)
 	}
-	outcome := set.Run(context.Background(), []*manifest.Stream{stream(t, "manifests", webPod)})
+	outcome := set.Run(context.Background(), []*manifest.Stream{readText(t, "manifests", webPod)})
 	if text := fmt.Sprint(outcome.Diagnostics); !outcome.Failed() || !strings.Contains(text, "a server cannot apply the patch of policy misses") {
 		t.Errorf("got %s", text)
 	}
@@ -211,11 +202,11 @@ kind: ConfigMap
 metadata: {name: from-a}
 data: {C: c}
 `
-	set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", policies)}, nil, Options{})
+	set, diagnostics := Compile([]*manifest.Stream{readText(t, "policies", policies)}, nil, Options{})
 	if set == nil {
 		t.Fatal(diagnostics)
 	}
-	input := stream(t, "manifests", manifests)
+	input := readText(t, "manifests", manifests)
 	outcome := set.Run(context.Background(), []*manifest.Stream{input}, Explain(), Views())
 	if outcome.Failed() {
 		t.Fatal(outcome.Diagnostics)
@@ -254,13 +245,13 @@ func TestUpdate(t *testing.T) {
 	policies := clusterPolicy("changed", "preconditions: {all: [{key: \"{{ request.object.spec.containers[0].image }}\", operator: NotEquals, value: \"{{ request.oldObject.spec.containers[0].image }}\"}]}\n    mutate: {patchStrategicMerge: {metadata: {labels: {was: \"{{ request.oldObject.spec.containers[0].image }}\"}}}}") +
 		strings.Replace(clusterPolicy("confined", "mutate: {patchStrategicMerge: {metadata: {labels: {operation: \"{{ request.operation }}\"}}}}"), "ClusterPolicy", "Policy", 1)
 	pods := webPod + "---\n" + strings.Replace(webPod, "name: web", "name: web\n  namespace: elsewhere", 1)
-	set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", policies)}, nil, Options{
-		Operation: "UPDATE", Namespace: "shop", Old: []*manifest.Stream{stream(t, "old", strings.ReplaceAll(pods, "nginx", "busybox"))},
+	set, diagnostics := Compile([]*manifest.Stream{readText(t, "policies", policies)}, nil, Options{
+		Operation: "UPDATE", Namespace: "shop", Old: []*manifest.Stream{readText(t, "old", strings.ReplaceAll(pods, "nginx", "busybox"))},
 	})
 	if set == nil {
 		t.Fatal(diagnostics)
 	}
-	outcome := set.Run(context.Background(), []*manifest.Stream{stream(t, "manifests", pods)}, Explain(), Views())
+	outcome := set.Run(context.Background(), []*manifest.Stream{readText(t, "manifests", pods)}, Explain(), Views())
 	if outcome.Failed() {
 		t.Fatal(outcome.Diagnostics)
 	}
@@ -284,12 +275,12 @@ func TestConsulted(t *testing.T) {
 		"configMap": {clusterPolicy("p", "context: [{name: x, configMap: {name: c, namespace: default}}]\n    "+strings.Replace(patch, "{{ x }}", "{{ x.data.a }}", 1)), true},
 		"namespace": {strings.Replace(clusterPolicy("p", strings.Replace(patch, "{{ x }}", "y", 1)), "kinds: [Pod]", "kinds: [Pod], namespaceSelector: {matchLabels: {a: b}}", 1), true},
 	} {
-		set, diagnostics := Compile([]*manifest.Stream{stream(t, "policies", c.policies)}, nil, Options{})
+		set, diagnostics := Compile([]*manifest.Stream{readText(t, "policies", c.policies)}, nil, Options{})
 		if set == nil {
 			t.Fatal(diagnostics)
 		}
 		manifests := webPod + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"
-		outcome := set.Run(context.Background(), []*manifest.Stream{stream(t, "manifests", manifests)}, Explain(), Views())
+		outcome := set.Run(context.Background(), []*manifest.Stream{readText(t, "manifests", manifests)}, Explain(), Views())
 		if outcome.Failed() || outcome.Manifests[0].DependsOnOthers != c.want {
 			t.Errorf("%s: %v %v", name, outcome.Manifests[0].DependsOnOthers, outcome.Diagnostics)
 		}

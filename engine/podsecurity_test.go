@@ -103,7 +103,7 @@ func streamOf(t *testing.T, objects ...map[string]any) *manifest.Stream {
 	for _, object := range objects {
 		text.WriteString(string(manifest.JSON(object)) + "\n---\n")
 	}
-	return readStream(t, "objects.yaml", text.String())
+	return readText(t, "objects.yaml", text.String())
 }
 
 const bare = `{apiVersion: v1, kind: Pod, metadata: {name: bare, namespace: a, labels: {}}, spec: {containers: [{name: c, image: i}]}}`
@@ -123,15 +123,15 @@ func TestPodSecurityConfig(t *testing.T) {
 		"a later version": {"defaults: {enforce: baseline, enforce-version: v1.99}", "", bare, "pod-security.kubernetes.io/enforce-policy: baseline:v1.99"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			context := []*manifest.Stream{readStream(t, "namespace.yaml", namespace)}
+			context := []*manifest.Stream{readText(t, "namespace.yaml", namespace)}
 			if test.config != "" {
-				context = append(context, readStream(t, "config.yaml", "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins: [{name: PodSecurity, configuration: "+fmt.Sprintf(security, test.config)+"}]\n"))
+				context = append(context, readText(t, "config.yaml", "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins: [{name: PodSecurity, configuration: "+fmt.Sprintf(security, test.config)+"}]\n"))
 			}
 			set, diagnostics := Compile(nil, context, Options{AdmissionPlugins: []string{builtin.PodSecurity}, User: policy.User{Name: test.user}})
 			if set == nil {
 				t.Fatal(diagnostics)
 			}
-			outcome := set.Run(t.Context(), []*manifest.Stream{readStream(t, "object.yaml", test.object)})
+			outcome := set.Run(t.Context(), []*manifest.Stream{readText(t, "object.yaml", test.object)})
 			if outcome.Failed() {
 				t.Fatal(outcome.Diagnostics)
 			}
@@ -155,7 +155,7 @@ func TestPodSecurityConfig(t *testing.T) {
 		"exemptions: {runtimeClasses: [a, a]}":  `exemptions.runtimeClasses[1]: Duplicate value: "a"`,
 		"defaults: {enforce-version: \"1.36\"}": `must be "latest" or "v1.x"`,
 	} {
-		_, diagnostics := Compile(nil, []*manifest.Stream{readStream(t, "config.yaml", fmt.Sprintf(security, config))}, Options{})
+		_, diagnostics := Compile(nil, []*manifest.Stream{readText(t, "config.yaml", fmt.Sprintf(security, config))}, Options{})
 		if err := source.Join(diagnostics); !source.HasCode(err, source.CodePluginConfigInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", config, err, want)
 		}
@@ -172,8 +172,8 @@ func TestPodSecurityVersions(t *testing.T) {
 		pod, version string
 		denied       bool
 	}{{tuned, "1.36", true}, {tuned, "1.37", false}, {unmasked, "1.34", true}, {unmasked, "1.35", false}} {
-		set, _ := Compile(nil, []*manifest.Stream{readStream(t, "namespace.yaml", restricted)}, Options{AdmissionPlugins: []string{builtin.PodSecurity}, KubernetesVersion: test.version})
-		outcome := set.Run(t.Context(), []*manifest.Stream{readStream(t, "pod.yaml", test.pod)})
+		set, _ := Compile(nil, []*manifest.Stream{readText(t, "namespace.yaml", restricted)}, Options{AdmissionPlugins: []string{builtin.PodSecurity}, KubernetesVersion: test.version})
+		outcome := set.Run(t.Context(), []*manifest.Stream{readText(t, "pod.yaml", test.pod)})
 		if outcome.Denied != test.denied {
 			t.Errorf("%s: %v", test.version, outcome.Diagnostics)
 		}

@@ -14,6 +14,7 @@ func (r *run) say() *Outcome {
 	outcome := &Outcome{Secrets: r.input.secrets, KyvernoVersion: r.kyvernoVersion()}
 	diagnostics := slices.Concat(r.policies.problems, r.diagnostics)
 	if err := r.ctx.Err(); err != nil {
+		r.forget()
 		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "interrupted", "the run did not finish: %v", err))
 	}
 	for _, j := range r.jobs {
@@ -46,6 +47,14 @@ func (r *run) say() *Outcome {
 		}
 	}
 	return outcome
+}
+
+// forget drops what an interrupted run has found about the manifests: a policy that was interrupted
+// seems to deny them.
+func (r *run) forget() {
+	for _, j := range r.jobs {
+		j.diagnostics, j.blocked, j.denied, j.result.Reason = nil, nil, false, ""
+	}
 }
 
 // kyvernoVersion returns the version of Kyverno as which its policies ran, or "" without such

@@ -126,7 +126,7 @@ func jsonStream(t *testing.T, name string, documents ...json.RawMessage) *manife
 	for _, d := range documents {
 		text.WriteString(string(d) + "\n---\n")
 	}
-	return readStream(t, name, text.String())
+	return readText(t, name, text.String())
 }
 
 // TestWebhooks sends the objects of the recording through webhooks that answer as recorded, and
@@ -190,7 +190,7 @@ func (c webhookCase) compare(t *testing.T, surroundings *manifest.Stream) {
 	if omitted > 0 {
 		t.Errorf("%d answers were not recorded", omitted)
 	}
-	c.compareAnswer(t, c.run(t, surroundings, nil, readStream(t, "answers.yaml", string(document))))
+	c.compareAnswer(t, c.run(t, surroundings, nil, readText(t, "answers.yaml", string(document))))
 }
 
 // answersTwice reports whether a webhook gave two answers to the same request.

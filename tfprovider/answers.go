@@ -19,17 +19,45 @@ const answersSize = 64 << 20
 // the functions in for_each once for every instance, so the server caches results: the same call
 // again costs only its transport.
 func NewServer(version string) tfprotov6.ProviderServer {
-	return &remembering{ProviderServer: providerserver.NewProtocol6(New(version)())(), answers: newAnswers(answersSize)}
+	s := &remembering{ProviderServer: providerserver.NewProtocol6(New(version)())(), answers: newAnswers(answersSize)}
+	s.life, s.stop = context.WithCancel(context.Background())
+	return s
 }
 
-// remembering is a provider server that caches the answers of functions.
+// remembering is a provider server that caches the answers of functions, and remembers that it was
+// stopped: Terraform still calls the functions of the other instances after Ctrl-C.
 type remembering struct {
 	tfprotov6.ProviderServer
 	answers *answers
+	// life ends with stop.
+	life context.Context
+	stop context.CancelFunc
+}
+
+// StopProvider implements tfprotov6.ProviderServer.
+func (s *remembering) StopProvider(ctx context.Context, request *tfprotov6.StopProviderRequest) (*tfprotov6.StopProviderResponse, error) {
+	s.stop()
+	return s.ProviderServer.StopProvider(ctx, request)
+}
+
+// ReadDataSource implements tfprotov6.DataSourceServer.
+func (s *remembering) ReadDataSource(ctx context.Context, request *tfprotov6.ReadDataSourceRequest) (*tfprotov6.ReadDataSourceResponse, error) {
+	ctx, cancel := s.alive(ctx)
+	defer cancel()
+	return s.ProviderServer.ReadDataSource(ctx, request)
+}
+
+// alive returns a context that ends when the server is stopped.
+func (s *remembering) alive(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	context.AfterFunc(s.life, cancel)
+	return ctx, cancel
 }
 
 // CallFunction implements tfprotov6.FunctionServer.
 func (s *remembering) CallFunction(ctx context.Context, request *tfprotov6.CallFunctionRequest) (*tfprotov6.CallFunctionResponse, error) {
+	ctx, cancel := s.alive(ctx)
+	defer cancel()
 	key := questionOf(request)
 	a, asked := s.answers.find(key)
 	if !asked {

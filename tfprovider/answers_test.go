@@ -107,3 +107,18 @@ func TestStop(t *testing.T) {
 		}
 	}
 }
+
+// TestStopped calls a provider that was stopped: Terraform still asks it about the other instances.
+func TestStopped(t *testing.T) {
+	s := newServer(t)
+	if _, err := s.StopProvider(t.Context(), &tfprotov6.StopProviderRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.call(t, "mutate", configMap("a"), []string{labelPolicy}); err == nil || !strings.Contains(err.Error(), "[interrupted]") {
+		t.Errorf("mutate: %v", err)
+	}
+	_, problems := s.read(t, map[string]any{"manifests": []string{configMap("a")}, "policies": []string{labelPolicy}})
+	if strings.Count(problems, "ERROR") != 1 || !strings.Contains(problems, "[interrupted]") {
+		t.Errorf("data source: %s", problems)
+	}
+}

@@ -239,6 +239,9 @@ func (a *Activation) run(p *Program) (ref.Val, int64, error) {
 		}
 		program = tracked
 	}
+	if err := a.ctx.Err(); err != nil { // cel-go looks only now and then, and inside of loops
+		return nil, 0, err
+	}
 	value, details, err := program.ContextEval(a.ctx, a)
 	cost := actualCost(details)
 	if p.constant && err == nil {

@@ -232,6 +232,22 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+// TestCancelled evaluates nothing for a request that was cancelled: cel-go itself looks only in long
+// loops.
+func TestCancelled(t *testing.T) {
+	scope := New(36).Scope(true)
+	program, err := scope.Condition("object.spec.replicas == 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	budget := ConditionsBudget
+	if _, err := scope.Activate(ctx, input()).Bool(program, &budget); !errors.Is(err, context.Canceled) || budget != ConditionsBudget {
+		t.Errorf("%v, budget %d", err, budget)
+	}
+}
+
 func TestReadNamespace(t *testing.T) {
 	for expression, want := range map[string]bool{
 		"namespaceObject.metadata.name == 'x'":                                       false,
