@@ -110,6 +110,13 @@ func TestRecordingsInJSON(t *testing.T) {
 	}
 	says(t, readme, fmt.Sprintf("(custom) | %d | kube-apiserver 1.36.3: custom resources with %d sets", records, len(files)))
 	says(t, policies, fmt.Sprintf("%d recorded answers of kube-apiserver 1.36.3", records))
+	definitions := recordedDefinitions(t)
+	refused := 0
+	for _, r := range definitions {
+		refused += min(len(r.Denied), 1)
+	}
+	says(t, readme, fmt.Sprintf("(definitions.jsonl) | %d | kube-apiserver 1.36.3: CustomResourceDefinitions, %d of them refused", len(definitions), refused))
+	says(t, policies, fmt.Sprintf("compare with the answers to %d definitions, %d of them refused", len(definitions), refused))
 	sentFields := 0
 	for _, file := range matching(t, "testdata/fields/*.json") {
 		sentFields += len(listsOf(t, file)["records"])

@@ -123,10 +123,11 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 			r.applyTrees(j.loaded)
 		})
 	}
-	r.define()
+	unusable := r.define()
 	for _, j := range r.jobs {
 		j.diagnostics = append(j.diagnostics, checkIdentity(j.document, j.loaded)...)
 		r.locate(j)
+		r.tellUnusable(j, unusable[j])
 	}
 	r.tellPolicies()
 	r.tellNames()
@@ -214,8 +215,10 @@ func (r *run) watch(observers []Observer) {
 }
 
 // define adds the kinds of the CustomResourceDefinitions in the input, in their original form. The
-// kinds decide whether other objects are namespaced.
-func (r *run) define() {
+// kinds decide whether other objects are namespaced. It returns the problems of definitions that define
+// nothing.
+func (r *run) define() (unusable map[*job][]source.Diagnostic) {
+	unusable = map[*job][]source.Diagnostic{}
 	for _, d := range r.input.local {
 		if d.Kind() == definitionKind {
 			r.tell(define(r.schemas, d, d.Object())...)
@@ -224,10 +227,25 @@ func (r *run) define() {
 	for _, j := range r.jobs {
 		if j.document.Kind() == definitionKind {
 			j.loaded = r.load(j)
-			j.diagnostics = append(j.diagnostics, define(r.schemas, j.document, j.loaded.raw)...)
+			unusable[j] = define(r.schemas, j.document, j.loaded.raw)
 			r.definitions.add(j)
 		}
 	}
+	return unusable
+}
+
+// tellUnusable reports the problems of a definition in the words of the server, if it refuses the
+// definition.
+func (r *run) tellUnusable(j *job, problems []source.Diagnostic) {
+	if len(problems) > 0 && r.set.settings.options.Validation == ValidationDeny {
+		_, err := r.set.settings.validation.Check(r.ctx, j.place.kind, j.loaded.raw, nil)
+		if err != nil {
+			refusal := j.deny(policy.Failure{Status: "Invalid", Err: err})
+			refusal.At = problems[0].At
+			problems = []source.Diagnostic{refusal}
+		}
+	}
+	j.diagnostics = append(j.diagnostics, problems...)
 }
 
 // locate finds the place of the object of a job.

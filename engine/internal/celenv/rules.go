@@ -13,6 +13,8 @@ import (
 	"github.com/google/cel-go/interpreter"
 	values "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+
+	"github.com/preadmit/preadmit/engine/internal/celenv/library"
 )
 
 // RulesBudget is the budget of all rules of one object together, with their messages.
@@ -27,7 +29,9 @@ const (
 // RuleScope compiles the rules of a schema's node (x-kubernetes-validations). It is not safe for
 // concurrent use.
 type RuleScope struct {
-	env      *Env
+	env *Env
+	// declared is the type of self.
+	declared *values.DeclType
 	self     *types.Type
 	provider *values.DeclTypeProvider
 	// compilers are those for an oldSelf of the same type, and for one that is optional.
@@ -46,7 +50,7 @@ func (e *Env) Rules(declared *values.DeclType) (*RuleScope, error) {
 	if provider, err = provider.WithTypeProvider(env.CELTypeProvider()); err != nil {
 		return nil, err
 	}
-	return &RuleScope{env: e, self: declared.CelType(), provider: provider, compilers: map[bool]*compiler{}}, nil
+	return &RuleScope{env: e, declared: declared, self: declared.CelType(), provider: provider, compilers: map[bool]*compiler{}}, nil
 }
 
 // Rule is a compiled rule, or the expression of its message. It is safe for concurrent use.
@@ -89,6 +93,55 @@ func (s *RuleScope) compile(expression string, optional bool, want *types.Type, 
 		r.ReadsOld = r.ReadsOld || e.Kind() == ast.IdentKind && e.AsIdent() == oldSelfName
 	}))
 	return r, nil
+}
+
+// Cost returns the largest cost of a rule, or of a messageExpression, as a server estimates it before it
+// accepts a definition. It is 0 for an expression that does not compile.
+func (s *RuleScope) Cost(expression string, optional bool) uint64 {
+	compiler, err := s.compiler(optional)
+	if err != nil {
+		return 0
+	}
+	checked, issues, err := compiler.compile(expression)
+	if err != nil || issues.Err() != nil {
+		return 0
+	}
+	encoded, err := ast.ToProto(checked)
+	if err != nil {
+		return 0
+	}
+	env, err := s.env.functions()
+	if err != nil {
+		return 0
+	}
+	estimated, err := env.EstimateCost(cel.CheckedExprToAst(encoded), library.Estimates{Size: s.largest})
+	if err != nil {
+		return 0
+	}
+	return estimated.Max
+}
+
+// largest returns the largest size of the value at a path, as the schema limits it.
+func (s *RuleScope) largest(path []string) (size uint64, known bool) {
+	t := s.declared
+	for _, name := range path[1:] { // after self
+		switch name {
+		case "@items", "@values":
+			t = t.ElemType
+		case "@keys":
+			t = t.KeyType
+		default:
+			field := t.Fields[name]
+			if field == nil {
+				return 0, false
+			}
+			t = field.Type
+		}
+		if t == nil {
+			return 0, false
+		}
+	}
+	return uint64(t.MaxElements), true
 }
 
 // compiler returns the compiler for an oldSelf that is optional or not.

@@ -39,7 +39,7 @@ type InvalidError struct {
 func (e *InvalidError) Error() string { return e.Text }
 
 // Checks reports whether objects of a kind are validated.
-func Checks(kind *schema.Kind) bool { return kind.Definition != nil }
+func Checks(kind *schema.Kind) bool { return kind.Definition != nil || kind.Kind == definitionKind }
 
 // Server validates objects as a server of a version of Kubernetes does.
 type Server struct {
@@ -53,25 +53,40 @@ func New(minor int) *Server { return &Server{minor, celenv.New(minor)} }
 // Check validates an object for which Checks is true. old is the object before an update, or nil. The
 // warnings come with the server's answer. Neither object is modified.
 func (v *Server) Check(ctx context.Context, kind *schema.Kind, object, old map[string]any) (warnings []string, err error) {
-	c, _ := kind.Definition.Derived(func() any { return v.newCustom(kind) }).(*custom)
-	if c == nil {
-		return nil, nil
-	}
-	problems, warnings := c.validate(ctx, object, old)
+	problems, warnings := v.problems(ctx, kind, object, old)
 	if len(problems) == 0 {
 		return warnings, nil
 	}
 	name := unstructured.Unstructured{Object: object}
 	return warnings, &InvalidError{
 		Text:  fmt.Sprintf("%s.%s %q is invalid: %v", kind.Kind.Kind, kind.Group, name.GetName(), problems.ToAggregate()),
-		Field: problems[0].Field,
+		Field: versioned.Replace(problems[0].Field),
 	}
+}
+
+// versioned replaces the fields of all versions of a definition, which are in none of its manifests, with
+// those of the first version.
+var versioned = strings.NewReplacer(
+	"spec.validation.", "spec.versions[0].schema.", "spec.subresources.", "spec.versions[0].subresources.",
+	"spec.additionalPrinterColumns[", "spec.versions[0].additionalPrinterColumns[", "spec.selectableFields[", "spec.versions[0].selectableFields[",
+)
+
+// problems returns the errors of an object, and the warnings about it.
+func (v *Server) problems(ctx context.Context, kind *schema.Kind, object, old map[string]any) (field.ErrorList, []string) {
+	if kind.Kind == definitionKind {
+		return v.checkDefinition(ctx, object, old), nil
+	}
+	c, _ := kind.Definition.Derived(func() any { return v.newCustom(kind) }).(*custom)
+	if c == nil {
+		return nil, nil
+	}
+	return c.validate(ctx, object, old)
 }
 
 // UnknownFields returns the fields of a custom resource that its definition does not have, besides
 // those of metadata, in the order and the words of a server. Other kinds have none here.
 func (v *Server) UnknownFields(kind *schema.Kind, object map[string]any) (unknown []schema.Problem) {
-	if !Checks(kind) {
+	if kind.Definition == nil {
 		return nil
 	}
 	c, _ := kind.Definition.Derived(func() any { return v.newCustom(kind) }).(*custom)

@@ -91,20 +91,28 @@ func validateSchema(s *spec.Schema, object map[string]any, correlated *common.Co
 	} else {
 		result = ratcheting{schema: s, formats: strfmt.Default, correlated: correlated}.Validate(object)
 	}
-	var problems field.ErrorList
+	return fieldErrors(nil, result)
+}
+
+// validateValue returns how the value at a path violates its schema.
+func validateValue(at *field.Path, s *spec.Schema, value any) field.ErrorList {
+	return fieldErrors(at, validate.NewSchemaValidator(s, nil, "", strfmt.Default).Validate(value))
+}
+
+// fieldErrors returns the errors of a server about the value at a path.
+func fieldErrors(at *field.Path, result *validate.Result) (problems field.ErrorList) {
 	for _, err := range result.Errors {
-		problems = append(problems, fieldError(err))
+		problems = append(problems, fieldError(at, err))
 	}
 	return problems
 }
 
 // fieldError converts an error of the validation of values to that of a server.
-func fieldError(err error) *field.Error {
+func fieldError(at *field.Path, err error) *field.Error {
 	var invalid *openapi.Validation
 	if !errors.As(err, &invalid) {
-		return field.Invalid(nil, "", err.Error())
+		return field.Invalid(at, "", err.Error())
 	}
-	var at *field.Path
 	if name := strings.TrimPrefix(invalid.Name, "."); name != "" {
 		at = at.Child(name)
 	}

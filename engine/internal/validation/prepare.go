@@ -2,15 +2,18 @@
 // it stores the object. Created and Updated make the object that validating policies see, with the
 // fields that the server sets. Values that a cluster draws are fixed here: uids are zero, times are the
 // beginning of 1970, cluster IPs are 10.0.0.0. Server validates custom resources against their
-// definitions.
+// definitions, and the definitions.
 //
 // Preparation follows k8s.io/kubernetes v1.36.3 (pkg/registry) and k8s.io/apiserver v0.36.3
 // (pkg/registry/rest), and is compared with recorded answers of kube-apiserver 1.36.3. Validation uses
 // the packages of k8s.io/apiextensions-apiserver v0.36.3 that do not need those of a server.
 //
 // The files in order: prepare.go (all kinds), created.go (single kinds), update.go (the two objects
-// of an update), metadata.go (names, labels and annotations of built-in kinds), custom.go (the validation of custom resources), openapi.go (their schemas),
-// rules.go (x-kubernetes-validations), finalizers.go (warnings).
+// of an update), metadata.go (names, labels and annotations of built-in kinds), custom.go (the
+// validation of custom resources), openapi.go (their schemas), rules.go (x-kubernetes-validations),
+// finalizers.go (warnings), definition.go (CustomResourceDefinitions), definitionparts.go (subresources,
+// columns and selectable fields), definitionschema.go, definitiondefaults.go and definitionrules.go
+// (schemas, their defaults and rules).
 package validation
 
 import (

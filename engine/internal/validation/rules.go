@@ -154,7 +154,8 @@ func (n *ruleNode) compile() {
 		return
 	}
 	for _, source := range n.sources {
-		r := rule{ValidationRule: source, at: fieldPath(source.FieldPath, n.schema)}
+		r := rule{ValidationRule: source}
+		r.at, _ = fieldPath(source.FieldPath, n.schema)
 		optional := source.OptionalOldSelf != nil && *source.OptionalOldSelf
 		if strings.TrimSpace(source.Rule) != "" {
 			r.condition, r.err = scope.Condition(source.Rule, optional)
@@ -349,11 +350,11 @@ func (c correlation) index(i int) correlation {
 // unchanged reports whether an error about a value is only a warning.
 func (c correlation) unchanged() bool { return cmp.Or(c.value, c.parent).CachedDeepEqual() }
 
-// fieldPath returns the field of a rule as errors show it: .m['a.b'] is m[a.b]. It is empty if the
-// field is not one of the schema; a server refuses such a definition.
-func fieldPath(text string, s *structural.Structural) string {
+// fieldPath returns the field of a rule as errors show it, with its schema: .m['a.b'] is m[a.b]. It is empty
+// if the field is not one of the schema; a server refuses such a definition.
+func fieldPath(text string, s *structural.Structural) (string, *structural.Structural) {
 	if text == "" {
-		return ""
+		return "", nil
 	}
 	var at *field.Path
 	for text != "" {
@@ -367,11 +368,11 @@ func fieldPath(text string, s *structural.Structural) string {
 			name, text = text[1:end], text[end:]
 		case strings.HasPrefix(text, "['"):
 			if name, text = quoted(text[2:]); !strings.HasPrefix(text, "]") {
-				return ""
+				return "", nil
 			}
 			text = text[1:]
 		default:
-			return ""
+			return "", nil
 		}
 		property, ok := s.Properties[name]
 		switch {
@@ -380,10 +381,10 @@ func fieldPath(text string, s *structural.Structural) string {
 		case s.Properties == nil && s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil:
 			s, at = s.AdditionalProperties.Structural, at.Key(name)
 		default:
-			return ""
+			return "", nil
 		}
 	}
-	return at.String()
+	return at.String(), s
 }
 
 // quoted returns a text up to a quote, without its escapes, and what follows the quote.

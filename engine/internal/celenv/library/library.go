@@ -7,7 +7,8 @@
 //
 // The files in order: library.go (how a library is declared), authz.go, formats.go,
 // lists.go, network.go (IP addresses and CIDR), quantity.go, semver.go, texts.go
-// (regular expressions, JSON pointers), urls.go, cost.go.
+// (regular expressions, JSON pointers), urls.go, cost.go (costs of calls), estimate.go (costs before a
+// call).
 package library
 
 import (
