@@ -53,17 +53,18 @@ func TestSwitches(t *testing.T) {
 }
 
 // extended are the structs of ours that others may embed, with those that embed them: values that
-// say more than the embedded value, and values that an encoder or CEL asks for all their fields or
+// say more than the embedded value, and values that an encoder or cel-go asks for all their fields or
 // methods. Whatever only needs another struct has a field.
 var extended = map[string][]string{
-	"engine/change.Change":          {"engine.Change", "engine.Edit"},
-	"engine/gvk.Kind":               {"schema.Kind"},
-	"engine/gvk.Resource":           {"match.Name", "cluster.Resource"},
-	"engine/source.Diagnostic":      {"triage.Finding"},
-	"engine/internal/celenv.opaque": {"celenv.bindingValue", "celenv.contextValue", "celenv.gvrValue", "celenv.imageValue", "celenv.objectValue", "celenv.patchValue", "celenv.record", "celenv.trace", "celenv.variableMap"},
-	"engine/report.jsonChange":      {"report.jsonEdit", "report.jsonStep"},
-	"engine/report.jsonName":        {"report.jsonNotApplied", "report.jsonStep"},
-	"tfprovider.rule":               {"tfprovider.changed", "tfprovider.notApplied"},
+	"engine/change.Change":            {"engine.Change", "engine.Edit"},
+	"engine/gvk.Kind":                 {"schema.Kind"},
+	"engine/gvk.Resource":             {"match.Name", "cluster.Resource"},
+	"engine/source.Diagnostic":        {"triage.Finding"},
+	"engine/internal/celenv.provider": {"celenv.typed"},
+	"engine/internal/celenv.opaque":   {"celenv.bindingValue", "celenv.contextValue", "celenv.gvrValue", "celenv.imageValue", "celenv.objectValue", "celenv.patchValue", "celenv.record", "celenv.trace", "celenv.variableMap"},
+	"engine/report.jsonChange":        {"report.jsonEdit", "report.jsonStep"},
+	"engine/report.jsonName":          {"report.jsonNotApplied", "report.jsonStep"},
+	"tfprovider.rule":                 {"tfprovider.changed", "tfprovider.notApplied"},
 }
 
 // TestEmbedded looks for structs of ours that embed one of ours to borrow its fields.

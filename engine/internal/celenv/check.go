@@ -70,14 +70,14 @@ func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression)
 	for i, x := range expressions {
 		checked, issues := env.Compile(x.Text)
 		if x.Variable != "" {
-			t.provider.variables[x.Variable] = types.DynType
+			t.variables[x.Variable] = types.DynType
 		}
 		if issues != nil && issues.Err() != nil {
 			problems = append(problems, t.issues(i, x.Text, issues)...)
 			continue
 		}
 		if x.Variable != "" {
-			t.provider.variables[x.Variable] = checked.OutputType()
+			t.variables[x.Variable] = checked.OutputType()
 		}
 		switch trees[i] = checked.NativeRep(); {
 		case x.Apply:
@@ -111,7 +111,7 @@ func (e *Env) typedEnv(t *typed, hasParams bool) (*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.provider.Provider = libraries.CELTypeProvider()
+	t.Provider = libraries.CELTypeProvider()
 	object := t.celType(t.kind.Type())
 	options := append(e.host.variables(object), cel.CustomTypeProvider(t), cel.Variable("variables", e.host.variable), library.JSONPatch())
 	if hasParams {
@@ -122,11 +122,13 @@ func (e *Env) typedEnv(t *typed, hasParams bool) (*cel.Env, error) {
 
 // typed resolves the types of the fields of one kind.
 type typed struct {
-	provider *provider
-	kind     *schema.Kind
-	names    map[*schema.Type]string
-	types    map[string]*schema.Type
+	*provider
+	kind  *schema.Kind
+	names map[*schema.Type]string
+	types map[string]*schema.Type
 }
+
+var _ types.Provider = (*typed)(nil) // which cel-go takes as any
 
 // celType returns the CEL type of a schema type. It is dyn if different types are possible.
 func (t *typed) celType(s *schema.Type) *types.Type {
