@@ -34,8 +34,8 @@ var ladder = [][]string{
 	{"engine/internal/builtin", "engine/internal/validation", "engine/internal/mapolicy", "engine/internal/vapolicy", "engine/internal/mutationtree", "engine/internal/kyverno", "engine/internal/mutatingpolicy", "engine/internal/gatekeeper", "engine/internal/webhook"},
 	{"engine/internal/migrate"},
 	{"engine"},
-	{"engine/report", "internal/input", "internal/cluster"},
-	{"internal/triage", "internal/hookcall"},
+	{"engine/report", "internal/input", "internal/cluster", "internal/editor"},
+	{"internal/triage", "internal/hookcall", "internal/lsp"},
 	{"internal/settings"},
 	{"krmfn", "tfprovider", "engine/enginetest"},
 	{"krmfn/preadmit", "internal/growth", "tfprovider/terraform-provider-preadmit", "examples/library"},
@@ -74,6 +74,7 @@ var owners = []struct {
 	{"k8s.io/apimachinery", []string{"engine/internal/schema", "engine/internal/admission", "engine/internal/match", "engine/internal/celenv/library", "engine/internal/dns", "engine/internal/jmespath", "engine/internal/admissionpolicy", "engine/internal/mutatingpolicy", "engine/internal/workload", "engine/internal/builtin", "engine/internal/validation", "engine/internal/vapolicy", "engine/internal/webhook"}},
 	{"github.com/spf13/pflag", []string{"krmfn"}},
 	{"github.com/bmatcuk/doublestar", []string{"internal/input"}},
+	{"go.lsp.dev", []string{"internal/lsp"}},
 	{"golang.org/x/text", []string{"internal/input"}},
 	{"github.com/hashicorp", []string{"tfprovider", "tfprovider/terraform-provider-preadmit", "internal/growth"}},
 }

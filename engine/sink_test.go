@@ -12,7 +12,7 @@ import (
 // frontends are the packages that print. exact are their files that write the exact message of a
 // diagnostic, into a format that escapes it.
 var (
-	frontends = []string{"engine/report", "krmfn", "tfprovider"}
+	frontends = []string{"engine/report", "internal/editor", "internal/lsp", "krmfn", "tfprovider"}
 	exact     = map[string]bool{"engine/report/json.go": true, "engine/report/findings.go": true}
 )
 

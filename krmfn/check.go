@@ -14,21 +14,62 @@ import (
 
 // check finds mistakes in policies, alone or with manifests.
 func (p *Process) check(ctx context.Context, given arguments) int {
-	var r reported
-	given.apply(&r.config)
-	r.config.checkFieldsStrictly()
-	f := p.files(&r.config)
+	var c config
+	given.apply(&c)
+	in := p.inspect(ctx, &c, p.files(&c))
+	a := in.reported.run
+	findings := joined(in.findings, c.options.Verbose)
+	status := exitDone
+	switch {
+	case a.outcome == nil || a.outcome.Invalid || a.unread:
+		status = exitInvalid
+	case slices.ContainsFunc(findings, func(d source.Diagnostic) bool { return d.Severity != source.Info }):
+		status = exitDiffers
+	}
+	if status != exitDone {
+		fmt.Fprintf(p.Stderr, "preadmit: %s%s\n", plural(len(findings), "finding", "findings"), report.AsKyverno(a.kyvernoVersion()))
+	}
+	return p.tellFindings(&c, findings, len(policyNames(a)), a.kyvernoVersion(), max(status, in.decisions.writeBaseline(ctx, &c)))
+}
+
+// inspection is a run that looks for mistakes.
+type inspection struct {
+	reported  reported
+	decisions *decisions
+	// findings are sorted by position.
+	findings []source.Diagnostic
+}
+
+// inspect finds mistakes in the policies, alone or with the manifests that the operands name.
+func (p *Process) inspect(ctx context.Context, c *config, f *files) *inspection {
+	in := &inspection{reported: reported{config: *c}}
+	r := &in.reported
+	c = &r.config
+	c.checkFieldsStrictly()
 	f.checking = true
-	if len(given.operands) > 0 || r.config.options.Build {
-		r.begin(ctx, p, f, given.operands)
+	if operands := c.given.operands; len(operands) > 0 || c.options.Build {
+		r.begin(ctx, p, f, operands)
 	} else {
-		r.run = p.admit(ctx, &r.config, f, nil, nil)
+		r.run = p.admit(ctx, c, f, nil, nil)
 	}
-	a, c := r.run, &r.config
+	j := p.judge(c, r.run)
+	if a := r.run; a.outcome != nil && !a.unread {
+		j.findings = append(j.findings, j.decisions.unused(c, c.given.operands, false)...)
+	}
+	in.decisions, in.findings = j.decisions, j.findings
+	source.Sort(in.findings)
+	return in
+}
+
+// judged are the findings of a run, as the team has decided about them.
+type judged struct {
+	decisions *decisions
+	findings  []source.Diagnostic
+}
+
+// judge returns the findings of a run.
+func (p *Process) judge(c *config, a *admission) judged {
 	d := p.decide(c, a, nil, false)
-	if a.outcome != nil && !a.unread {
-		a.add(d.unused(c, given.operands, false)...)
-	}
 	findings := slices.DeleteFunc(a.diagnostics, func(found source.Diagnostic) bool {
 		_, isSet := d.rules.Severities[found.Code]
 		switch {
@@ -40,18 +81,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 		return false
 	})
 	source.Sort(findings)
-	findings = joined(findings, c.options.Verbose)
-	status := exitDone
-	switch {
-	case a.outcome == nil || a.outcome.Invalid || a.unread:
-		status = exitInvalid
-	case slices.ContainsFunc(findings, func(d source.Diagnostic) bool { return d.Severity != source.Info }):
-		status = exitDiffers
-	}
-	if status != exitDone {
-		fmt.Fprintf(p.Stderr, "preadmit: %s%s\n", plural(len(findings), "finding", "findings"), report.AsKyverno(a.kyvernoVersion()))
-	}
-	return p.tellFindings(c, findings, len(policyNames(a)), a.kyvernoVersion(), max(status, d.writeBaseline(ctx, c)))
+	return judged{d, findings}
 }
 
 // checkFieldsStrictly makes strict the default of the option field-validation.

@@ -23,7 +23,7 @@
 // snapshot.go with snapshotfiles.go (what a cluster has), verify.go (what it answers), exec.go, cmp.go with helm.go and parameters.go (commands that run renderers), plugin.go
 // (kustomize's old plugins), explain.go, matrix.go, build.go, charts.go, kustomize.go and rendered.go (renders a repository), diff.go (reports
 // of a run) and base.go (of two states of a repository), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
-// kyvernoresult.go (tests of policies), convert.go, results.go, effective.go,
+// kyvernoresult.go (tests of policies), convert.go, results.go, lsp.go with workspace.go (for editors), effective.go,
 // version.go, help.go, completion.go.
 package krmfn
 
@@ -72,6 +72,8 @@ type Process struct {
 
 	ledger  *ledger
 	callers *callers
+	// buffers are the texts of files that are open in an editor; see input.Reader.
+	buffers map[string]string
 }
 
 // The exit statuses.
@@ -106,6 +108,7 @@ func commands() []command {
 		{"convert", "preadmit convert [flags] [FILE|DIR|-]...", "convert policies to another kind, and verify the result", (*Process).convert, convertHelp},
 		{"snapshot", "preadmit snapshot [flags] -o DIR|FILE", "write the policies of a cluster, and what they look up", (*Process).snapshot, snapshotHelp},
 		{"verify", "preadmit verify [flags] [FILE|DIR|-]...", "ask a cluster whether it does with manifests what is predicted", (*Process).verify, verifyHelp},
+		{"lsp", "preadmit lsp [FILE|DIR]...", "serve an editor: mistakes, completion and more while you type", (*Process).serve, serveHelp},
 		{"options", "preadmit options [flags] COMMAND [DIR]", "print the values of options and where they come from", (*Process).effective, effectiveHelp},
 		{"version", "preadmit version [flags]", "print the version", (*Process).version, versionHelp},
 		{"completion", "preadmit completion bash|zsh|fish", "print a script that completes commands and flags in a shell", (*Process).completion, completionHelp},

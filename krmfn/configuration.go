@@ -109,7 +109,7 @@ func (p *Process) configuration(given *arguments) (*settings.File, []source.Diag
 }
 
 func (p *Process) readConfiguration(name, full string) (*settings.File, []source.Diagnostic) {
-	data, err := new(limit.Input).ReadFile(full)
+	data, err := p.readText(full)
 	if err != nil {
 		var inPath *fs.PathError
 		if errors.As(err, &inPath) {
@@ -119,6 +119,14 @@ func (p *Process) readConfiguration(name, full string) (*settings.File, []source
 	}
 	p.ledger.noteRead(name, input.RealPath(full))
 	return settings.ReadFile(name, input.RealPath(filepath.Dir(full)), input.NewFile(name, data).Text, configured())
+}
+
+// readText reads a file, or takes the text that is open in an editor.
+func (p *Process) readText(full string) ([]byte, error) {
+	if text, isOpen := p.buffers[input.RealPath(full)]; isOpen {
+		return []byte(text), nil
+	}
+	return new(limit.Input).ReadFile(full)
 }
 
 // configured returns the commands that have options in configuration files.

@@ -28,6 +28,9 @@ type files struct {
 	configs map[int]*config
 	// inNamespaces are the configs of releases with a namespace of their own.
 	inNamespaces map[namespaced]*config
+	// except are files that are not manifests because options name them, by their paths without
+	// symbolic links.
+	except map[string]bool
 	// origins are the files that streams were read from.
 	origins map[*manifest.Stream]input.File
 	// skipped are the files in directories that hold no manifests; unrendered are the charts
@@ -49,7 +52,7 @@ type fileSet struct {
 // files returns a reader of the files of a config.
 func (p *Process) files(c *config) *files {
 	return &files{process: p, reader: &input.Reader{
-		Dir: p.Dir, Ignore: c.options.Ignore, IgnoreDir: p.ignoreDir(&c.given), Limit: limit.Input{Bytes: int(c.options.InputLimit)}, Note: p.ledger.noteRead,
+		Dir: p.Dir, Ignore: c.options.Ignore, IgnoreDir: p.ignoreDir(&c.given), Limit: limit.Input{Bytes: int(c.options.InputLimit)}, Note: p.ledger.noteRead, Buffers: p.buffers,
 	}}
 }
 

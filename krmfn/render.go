@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 const (
@@ -97,6 +98,7 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 			set.fail(path{name: name}, err)
 		}
 	}
+	set.set.Files = slices.DeleteFunc(set.set.Files, func(file input.File) bool { return f.except[file.Real] })
 	return f.filled(set.parse(), "the input", c)
 }
 

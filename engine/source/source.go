@@ -184,6 +184,12 @@ func (d Diagnostic) Text() string {
 	return b.String()
 }
 
+// Short returns Text without the places and the excerpt, which an editor shows at their positions.
+func (d Diagnostic) Short() string {
+	d.Related, d.Also, d.Excerpt, d.Count = nil, nil, "", 0
+	return d.Text()
+}
+
 // Details returns what follows the message: the related places, the advice, the excerpt, and the
 // other places of which the same is said.
 func (d Diagnostic) Details() []string {

@@ -86,7 +86,7 @@ func (w *walker) readPlain(full string) (*manifest.Stream, []source.Diagnostic, 
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err := r.Limit.ReadFile(real)
+	data, _, err := r.read(real)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,6 +82,9 @@ type Reader struct {
 	Ignore    []string
 	IgnoreDir string
 	Limit     limit.Input
+	// Buffers are the texts of files that are open in an editor, by their absolute paths without
+	// symbolic links. They count instead of what is on the disk, which need not have the files.
+	Buffers map[string]string
 	// Pipes holds the contents of pipes and devices, which can be read only once, by their paths.
 	Pipes map[string][]byte
 	// Note is called with the name and the real path of every file that is read, unless it is nil.
@@ -174,6 +178,9 @@ type directory struct{ path, real string }
 // addFile reads a file. in is the directory that the user named, or nil if the user named the file.
 func (s *Set) addFile(p Path, full string, in *directory) error {
 	real, err := s.reader.Contained(p, full)
+	if errors.Is(err, fs.ErrNotExist) && s.reader.isOpen(full) {
+		real, err = RealPath(full), nil
+	}
 	switch {
 	case err != nil && in != nil && errors.Is(err, fs.ErrNotExist):
 		return s.reader.errorAt(p, full, ErrDangling)
@@ -194,21 +201,40 @@ func (s *Set) addFile(p Path, full string, in *directory) error {
 		s.again(real, outside, found)
 		return nil
 	}
-	info, err := os.Stat(real)
-	if err != nil {
-		return err
-	}
-	data, err := s.reader.Limit.ReadFile(real)
+	data, mode, err := s.reader.read(real)
 	if err != nil {
 		return err
 	}
 	f := NewFile(s.reader.Name(p, full), data)
-	f.Real, f.Below, f.Mode, f.Outside, f.Found = real, below, info.Mode(), outside, found
+	f.Real, f.Below, f.Mode, f.Outside, f.Found = real, below, mode, outside, found
 	if s.reader.Note != nil {
 		s.reader.Note(f.Name, real)
 	}
 	s.Files = append(s.Files, f)
 	return nil
+}
+
+// isOpen reports whether a file is open in an editor.
+func (r *Reader) isOpen(full string) bool {
+	if len(r.Buffers) == 0 {
+		return false
+	}
+	_, isOpen := r.Buffers[RealPath(full)]
+	return isOpen
+}
+
+// read returns the content of a file, of its buffer if it is open.
+func (r *Reader) read(real string) ([]byte, fs.FileMode, error) {
+	if text, isOpen := r.Buffers[real]; isOpen {
+		data, err := r.Limit.Read(strings.NewReader(text))
+		return data, 0o666, err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return nil, 0, err
+	}
+	data, err := r.Limit.ReadFile(real)
+	return data, info.Mode(), err
 }
 
 // again notes that a file was found again under another path, which may be its real path.
@@ -318,6 +344,12 @@ func (w *walker) walk(dir string, lists []*ignoreList) {
 		}
 		full := filepath.Join(dir, e.Name())
 		w.visit(full, modeOf(full, e), lists)
+	}
+	for _, full := range slices.Sorted(maps.Keys(s.reader.Buffers)) {
+		isNew := !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(full) })
+		if filepath.Dir(full) == real && isNew {
+			w.visit(filepath.Join(dir, filepath.Base(full)), 0, lists)
+		}
 	}
 }
 

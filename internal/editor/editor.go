@@ -1,0 +1,45 @@
+// Package editor answers the questions of editors about policies and manifests: what can be written at a
+// place, what is there, and where it comes from. It knows texts and positions, and no protocol. The
+// language server and the playground use it.
+//
+// The files in order: editor.go (words of a text).
+package editor
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// End returns the offset of the end of the word that begins at an offset of a text: of a string in
+// quotes, of a name with the dot before it, or of a number. The word is on one line. Elsewhere it is one
+// character, and nothing at the end of a line.
+func End(text string, at int) int {
+	line := text[at:]
+	if n := strings.IndexAny(line, "\r\n"); n >= 0 {
+		line = line[:n]
+	}
+	if line == "" {
+		return at
+	}
+	if quote := line[0]; quote == '"' || quote == '\'' {
+		if n := strings.IndexByte(line[1:], quote); n >= 0 {
+			return at + n + 2
+		}
+		return at + len(strings.TrimRight(line, " \t"))
+	}
+	_, first := utf8.DecodeRuneInString(line)
+	n := first
+	for n < len(line) && (isWord(rune(line[0])) || line[0] == '.') {
+		char, size := utf8.DecodeRuneInString(line[n:])
+		if !isWord(char) {
+			break
+		}
+		n += size
+	}
+	return at + n
+}
+
+func isWord(char rune) bool {
+	return char == '_' || char == '-' || unicode.IsLetter(char) || unicode.IsDigit(char)
+}

@@ -1,0 +1,62 @@
+package lsp
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"go.lsp.dev/jsonrpc2"
+	"go.lsp.dev/protocol"
+)
+
+// stream is the standard input and output of the server.
+type stream struct {
+	in  io.Reader
+	out io.Writer
+}
+
+// Read implements io.Reader.
+func (s stream) Read(p []byte) (int, error) { return s.in.Read(p) }
+
+// Write implements io.Writer.
+func (s stream) Write(p []byte) (int, error) { return s.out.Write(p) }
+
+// Close implements io.Closer. The process owns its input and output.
+func (s stream) Close() error { return nil }
+
+// codec encodes the payloads of messages.
+type codec struct{}
+
+// Marshal implements jsonrpc2.Codec.
+func (codec) Marshal(value any) ([]byte, error) {
+	if raw, ok := value.(jsonrpc2.RawMessage); ok {
+		return raw, nil
+	}
+	return protocol.Marshal(value)
+}
+
+// Unmarshal implements jsonrpc2.Codec.
+func (codec) Unmarshal(data []byte, value any) error {
+	if raw, ok := value.(*jsonrpc2.RawMessage); ok {
+		*raw = append(jsonrpc2.RawMessage(nil), data...)
+		return nil
+	}
+	return protocol.Unmarshal(data, value)
+}
+
+// handle answers messages in the order in which they arrive. An error or a panic of one message must
+// not end the connection: the library closes it if a notification has an error.
+func handle(server protocol.Server) jsonrpc2.Handler {
+	next := protocol.ServerHandler(server, jsonrpc2.MethodNotFoundHandler)
+	return func(ctx context.Context, request *jsonrpc2.Request) (result any, err error) {
+		defer func() {
+			if problem := recover(); problem != nil {
+				result, err = nil, jsonrpc2.NewError(jsonrpc2.ErrInternal.Code, fmt.Sprintf("internal error in %s: %v", request.Method(), problem))
+			}
+			if !request.IsCall() {
+				err = nil
+			}
+		}()
+		return next(ctx, request)
+	}
+}

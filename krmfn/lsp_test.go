@@ -1,0 +1,195 @@
+package krmfn
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// asProgram is the variable of the environment with which the test binary is the program itself.
+const asProgram = "PREADMIT_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) == "" {
+		os.Exit(m.Run())
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	os.Exit(Main(context.Background(), &Process{Args: os.Args[1:], Dir: dir, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
+}
+
+// TestLSP runs the transcripts in testdata/lsp through a server. A transcript has a description, the
+// commands of an editor, each with the indented lines that it shows, and the files of the workspace.
+// A place in a file is before a text in quotes: "^" in that text is the cursor.
+func TestLSP(t *testing.T) {
+	paths, err := filepath.Glob("testdata/lsp/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no transcripts", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			playTranscript(t, path)
+		})
+	}
+}
+
+func playTranscript(t *testing.T, path string) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := sectionLine.FindIndex(data)
+	if at == nil {
+		t.Fatal("there are no files")
+	}
+	commands, files := string(data[:at[0]]), string(data[at[0]:])
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o777); err != nil { // the root of a repository
+		t.Fatal(err)
+	}
+	marks := sectionLine.FindAllStringSubmatchIndex(files, -1)
+	for i, m := range marks {
+		end := len(files)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+		}
+		makeFile(t, dir, files[m[2]:m[3]], files[m[1]:end])
+	}
+	e := &editorScript{t: t, dir: dir}
+	var b strings.Builder
+	for line := range strings.Lines(commands) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "    ") {
+			continue
+		}
+		b.WriteString(line + "\n")
+		if line != "" && !strings.HasPrefix(line, "#") {
+			for shown := range strings.Lines(strings.TrimSuffix(e.run(line), "\n")) {
+				b.WriteString(strings.TrimRight("    "+strings.TrimSuffix(shown, "\n"), " ") + "\n")
+			}
+		}
+	}
+	if e.client != nil {
+		if status := e.client.stop(); status != 0 {
+			t.Errorf("the server ends with status %d", status)
+		}
+	}
+	got := b.String() + files
+	if *update {
+		writeFile(t, path, got)
+	} else if got != string(data) {
+		t.Errorf("%s: expected\n%s\ngot\n%s", path, commands, b.String())
+	}
+}
+
+// editorScript is an editor that follows a script.
+type editorScript struct {
+	t      *testing.T
+	dir    string
+	client *lspClient
+}
+
+// run runs a line of a script, and returns what it shows.
+func (e *editorScript) run(line string) string {
+	words := scriptWords(e.t, line)
+	if words[0] == "start" {
+		e.client = startLSP(e.t, e.dir, append(words[1:], "")[0])
+		return e.client.encoding
+	}
+	if e.client == nil {
+		e.client = startLSP(e.t, e.dir, "")
+	}
+	c := e.client
+	switch words[0] {
+	case "open":
+		c.open(words[1])
+	case "close":
+		c.close(words[1])
+	case "replace":
+		from := strings.Index(c.texts[words[1]], words[2])
+		if from < 0 {
+			e.t.Fatalf("%s: the text is not there", line)
+		}
+		c.replace(words[1], from, from+len(words[2]), words[3])
+	case "type":
+		at := e.cursor(words[1], words[2])
+		for _, char := range words[3] {
+			c.replace(words[1], at, at, string(char))
+			at += len(string(char))
+		}
+	case "write":
+		writeFile(e.t, filepath.Join(e.dir, words[1]), words[2])
+		c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{"uri": c.uri(words[1]), "type": 2}}})
+	case "check":
+		c.check()
+		return c.showDiagnostics()
+	default:
+		return e.ask(words)
+	}
+	return ""
+}
+
+// ask sends a request about a place.
+func (e *editorScript) ask(words []string) string {
+	e.t.Fatalf("unknown command %s", words[0])
+	return ""
+}
+
+// cursor returns the offset of "^" in a text of a file.
+func (e *editorScript) cursor(name, text string) int {
+	before, after, ok := strings.Cut(text, "^")
+	at := strings.Index(e.client.texts[name], before+after)
+	if !ok || at < 0 {
+		e.t.Fatalf("%s: there is no place %q", name, text)
+	}
+	return at + len(before)
+}
+
+// scriptWords splits a line into words. Words in quotes are Go strings.
+func scriptWords(t *testing.T, line string) (words []string) {
+	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
+		word, rest, _ := strings.Cut(line, " ")
+		if line[0] == '"' || line[0] == '`' {
+			quoted, err := strconv.QuotedPrefix(line)
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			word, _ = strconv.Unquote(quoted)
+			rest = line[len(quoted):]
+		}
+		words, line = append(words, word), rest
+	}
+	return words
+}
+
+// showDiagnostics returns the diagnostics of the files about which the server has told something new.
+func (c *lspClient) showDiagnostics() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(c.fresh)) {
+		if len(c.diagnostics[name]) == 0 {
+			fmt.Fprintf(&b, "%s: nothing\n", name)
+		}
+		for _, d := range c.diagnostics[name] {
+			d := d.(map[string]any)
+			severity := [...]string{"", "error", "warning", "info"}[int(d["severity"].(float64))]
+			fmt.Fprintf(&b, "%s %s[%s]: %s\n", c.place(name, d["range"]), severity, d["code"], strings.ReplaceAll(d["message"].(string), "\n", "\n  "))
+			related, _ := d["relatedInformation"].([]any)
+			for _, r := range related {
+				r := r.(map[string]any)
+				location := r["location"].(map[string]any)
+				fmt.Fprintf(&b, "  %s: %s\n", c.place(c.nameOf(location["uri"].(string)), location["range"]), r["message"])
+			}
+		}
+	}
+	clear(c.fresh)
+	return b.String()
+}

@@ -1,0 +1,261 @@
+package krmfn
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// lspClient is an editor with a language server, a process of its own.
+type lspClient struct {
+	t        testing.TB
+	dir      string
+	process  *exec.Cmd
+	in       io.WriteCloser
+	out      *bufio.Reader
+	stderr   *strings.Builder
+	requests int
+	encoding string
+	// result is the answer to initialize.
+	result map[string]any
+	// texts are the open files, and versions their versions.
+	texts    map[string]string
+	versions map[string]int
+	// diagnostics are what the server has published, by file. fresh are the files of which it has
+	// published something since they were shown.
+	diagnostics map[string][]any
+	fresh       map[string]bool
+}
+
+// startLSP starts a server for a directory. The client offers an encoding of positions, unless that is "".
+func startLSP(t testing.TB, dir, encoding string, args ...string) *lspClient {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &lspClient{
+		t: t, dir: dir, process: exec.Command(self, append([]string{"lsp"}, args...)...), stderr: new(strings.Builder),
+		texts: map[string]string{}, versions: map[string]int{}, diagnostics: map[string][]any{}, fresh: map[string]bool{},
+	}
+	c.process.Dir, c.process.Env, c.process.Stderr = dir, append(os.Environ(), asProgram+"=1"), c.stderr
+	if c.in, err = c.process.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.out = bufio.NewReader(out)
+	if err := c.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	general := map[string]any{}
+	if encoding != "" {
+		general["positionEncodings"] = []string{"utf-7", encoding}
+	}
+	c.result, _ = c.request("initialize", map[string]any{
+		"processId": nil, "rootUri": nil, "capabilities": map[string]any{"general": general},
+		"workspaceFolders": []any{map[string]any{"uri": uriOf(dir), "name": "workspace"}},
+	}).(map[string]any)
+	c.encoding, _ = c.result["capabilities"].(map[string]any)["positionEncoding"].(string)
+	c.notify("initialized", map[string]any{})
+	return c
+}
+
+// stop ends the server as an editor does, and returns its exit status.
+func (c *lspClient) stop() int {
+	c.t.Helper()
+	c.request("shutdown", nil)
+	c.notify("exit", nil)
+	c.process.Wait()
+	if text := c.stderr.String(); text != "" {
+		c.t.Errorf("the server writes to standard error: %s", text)
+	}
+	return c.process.ProcessState.ExitCode()
+}
+
+func uriOf(path string) string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+}
+
+func (c *lspClient) uri(name string) string { return uriOf(filepath.Join(c.dir, name)) }
+
+// nameOf returns the name of a file in the workspace.
+func (c *lspClient) nameOf(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	name, err := filepath.Rel(c.dir, filepath.FromSlash(u.Path))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return filepath.ToSlash(name)
+}
+
+func (c *lspClient) send(message map[string]any) {
+	message["jsonrpc"] = "2.0"
+	data, err := json.Marshal(message)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(c.in, "Content-Length: %d\r\n\r\n%s", len(data), data); err != nil {
+		c.t.Fatalf("%v\n%s", err, c.stderr)
+	}
+}
+
+func (c *lspClient) notify(method string, params any) {
+	message := map[string]any{"method": method}
+	if params != nil {
+		message["params"] = params
+	}
+	c.send(message)
+}
+
+// request sends a request, and reads messages up to its answer.
+func (c *lspClient) request(method string, params any) any {
+	c.t.Helper()
+	c.requests++
+	message := map[string]any{"id": c.requests, "method": method}
+	if params != nil {
+		message["params"] = params
+	}
+	c.send(message)
+	for {
+		switch m := c.read(); {
+		case m["method"] == "textDocument/publishDiagnostics":
+			p := m["params"].(map[string]any)
+			name := c.nameOf(p["uri"].(string))
+			c.diagnostics[name], c.fresh[name] = p["diagnostics"].([]any), true
+		case m["method"] != nil && m["id"] != nil:
+			c.send(map[string]any{"id": m["id"], "result": nil})
+		case m["id"] == float64(c.requests) && m["error"] != nil:
+			return m["error"]
+		case m["id"] == float64(c.requests):
+			return m["result"]
+		}
+	}
+}
+
+func (c *lspClient) read() map[string]any {
+	c.t.Helper()
+	size := 0
+	for {
+		line, err := c.out.ReadString('\n')
+		if err != nil {
+			c.t.Fatalf("the server has ended: %v\n%s", err, c.stderr)
+		}
+		if line = strings.TrimSpace(line); line == "" {
+			break
+		}
+		fmt.Sscanf(line, "Content-Length: %d", &size)
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(c.out, data); err != nil {
+		c.t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(data, &m); err != nil {
+		c.t.Fatal(err)
+	}
+	return m
+}
+
+// open opens a file. Its text is that on the disk, or empty if there is none.
+func (c *lspClient) open(name string) {
+	text, _ := os.ReadFile(filepath.Join(c.dir, name))
+	c.texts[name], c.versions[name] = string(text), 1
+	c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": c.uri(name), "languageId": "yaml", "version": 1, "text": string(text)}})
+}
+
+// replace replaces the text between two offsets.
+func (c *lspClient) replace(name string, from, to int, text string) {
+	before := c.texts[name]
+	c.versions[name]++
+	c.notify("textDocument/didChange", map[string]any{
+		"textDocument":   map[string]any{"uri": c.uri(name), "version": c.versions[name]},
+		"contentChanges": []any{map[string]any{"range": map[string]any{"start": c.position(before, from), "end": c.position(before, to)}, "text": text}},
+	})
+	c.texts[name] = before[:from] + text + before[to:]
+}
+
+func (c *lspClient) close(name string) {
+	delete(c.texts, name)
+	c.notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": c.uri(name)}})
+}
+
+// check waits until the server has checked everything.
+func (c *lspClient) check() {
+	c.t.Helper()
+	c.request("workspace/executeCommand", map[string]any{"command": "preadmit.check"})
+}
+
+// ask sends a request about a place in a file.
+func (c *lspClient) ask(method, name string, at int, more map[string]any) any {
+	c.t.Helper()
+	params := map[string]any{"textDocument": map[string]any{"uri": c.uri(name)}, "position": c.position(c.texts[name], at)}
+	for key, value := range more {
+		params[key] = value
+	}
+	return c.request(method, params)
+}
+
+// width returns how many units of the encoding a text has.
+func (c *lspClient) width(text string) int {
+	switch c.encoding {
+	case "utf-8":
+		return len(text)
+	case "utf-32":
+		return utf8.RuneCountInString(text)
+	}
+	return len(utf16.Encode([]rune(text)))
+}
+
+func (c *lspClient) position(text string, offset int) map[string]any {
+	line := strings.LastIndex(text[:offset], "\n") + 1
+	return map[string]any{"line": strings.Count(text[:offset], "\n"), "character": c.width(text[line:offset])}
+}
+
+// offset returns the offset of a position in a text.
+func (c *lspClient) offset(text string, position any) int {
+	p := position.(map[string]any)
+	at := 0
+	for range int(p["line"].(float64)) {
+		at += strings.IndexByte(text[at:], '\n') + 1
+	}
+	for end := at; ; end++ {
+		if c.width(text[at:end]) >= int(p["character"].(float64)) {
+			return end
+		}
+	}
+}
+
+// textOf returns the text of a file as the editor shows it.
+func (c *lspClient) textOf(name string) string {
+	if text, ok := c.texts[name]; ok {
+		return text
+	}
+	text, err := os.ReadFile(filepath.Join(c.dir, name))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// place returns a range as "line:column text", where the text is what is there.
+func (c *lspClient) place(name string, span any) string {
+	text := c.textOf(name)
+	from, to := c.offset(text, span.(map[string]any)["start"]), c.offset(text, span.(map[string]any)["end"])
+	line := strings.LastIndex(text[:from], "\n") + 1
+	return fmt.Sprintf("%s:%d:%d %q", name, strings.Count(text[:from], "\n")+1, utf8.RuneCountInString(text[line:from])+1, text[from:to])
+}
