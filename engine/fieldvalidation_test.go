@@ -23,7 +23,6 @@ const dotted = "a server warns of names of workloads that are no labels, with co
 // fieldExceptions are records in which preadmit says something else.
 var fieldExceptions = map[string]string{
 	"builtin/quantities":         "a server refuses the names of the resources, with code that preadmit does not have",
-	"builtin/crd":                "a server refuses the default in the schema, too",
 	"metadata/25":                dotted,
 	"metadata/60":                dotted,
 	"builtin/typed-then-unknown": "preadmit refuses the value of the wrong type in its own words",

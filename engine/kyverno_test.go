@@ -70,6 +70,10 @@ type kyvernoCase struct {
 	Denied string
 }
 
+// unserved are the cases with an object that no server of a supported version serves, here an Ingress of
+// extensions/v1beta1. Kyverno's command asks no server.
+var unserved = map[string]Validation{"test-preprocessstrategicmergepatch-multipleanchors__552": ValidationOff}
+
 func readNamed(t *testing.T, dir string, names ...string) []*manifest.Stream {
 	t.Helper()
 	var streams []*manifest.Stream
@@ -104,7 +108,7 @@ func runKyverno(t *testing.T, dir string) string {
 		t.Skip("not for use")
 	}
 	set, diagnostics := Compile(readNamed(t, dir, "earlier.yaml", "policy.yaml", "exceptions.yaml"), readNamed(t, dir, "cluster.yaml", "context.yaml"), Options{
-		Validation: ValidationOff, // no server was asked
+		Validation: unserved[filepath.Base(dir)],
 		Defaulting: "off", NonIdempotent: "skip",
 		Values: readNamed(t, dir, "values.yaml"), UserInfo: readNamed(t, dir, "userinfo.yaml"),
 	})

@@ -62,11 +62,18 @@ func (k *Kind) Deprecation(minor int) string {
 }
 
 // Removed returns what became of a kind that a server of Kubernetes 1.minor does not serve any more, and
-// that the registry does not have. ok is false for other kinds.
+// that the registry does not have, with a replacement that the server serves. ok is false for other kinds.
 func (r *Registry) Removed(kind gvk.Kind, minor int) (l Lifecycle, ok bool) {
 	if r.Lookup(kind) != nil {
 		return l, false
 	}
-	l = LifecycleOf(kind)
-	return l, l.Removed > 0 && l.Removed <= minor
+	if l = LifecycleOf(kind); !l.isRemoved(minor) {
+		return l, false
+	}
+	for next := LifecycleOf(l.Replacement); next.isRemoved(minor); next = LifecycleOf(l.Replacement) {
+		l.Replacement = next.Replacement
+	}
+	return l, true
 }
+
+func (l Lifecycle) isRemoved(minor int) bool { return l.Removed > 0 && l.Removed <= minor }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -34,6 +35,18 @@ func TestDeprecation(t *testing.T) {
 	} {
 		if got := (&Kind{Kind: test.kind}).Deprecation(test.minor); got != test.want {
 			t.Errorf("%s in 1.%d: %q, not %q", test.kind, test.minor, got, test.want)
+		}
+	}
+	for old, replacement := range map[string]string{
+		"flowcontrol.apiserver.k8s.io/v1alpha1 FlowSchema": "flowcontrol.apiserver.k8s.io/v1",
+		"extensions/v1beta1 PodSecurityPolicy":             "",
+		"networking.k8s.io/v1beta1 IngressClass":           "networking.k8s.io/v1",
+		"batch/v2alpha1 CronJob":                           "batch/v1",
+	} {
+		apiVersion, kind, _ := strings.Cut(old, " ")
+		l, removed := BuiltinOf(36).Removed(gvk.Parse(apiVersion, kind), 36)
+		if got := l.Replacement.APIVersion(); !removed || got != replacement {
+			t.Errorf("%s is removed: %v, and replaced by %q, not %q", old, removed, got, replacement)
 		}
 	}
 	if _, removed := BuiltinOf(36).Removed(gvk.Parse("extensions/v1beta1", "Ingress"), 36); !removed {

@@ -29,6 +29,9 @@ func lifecycles() []string {
 			APILifecycleReplacement() schema.GroupVersionKind
 		}); ok {
 			replacement = slashed(o.APILifecycleReplacement())
+			if replacement == "networking.k8s.io/v1/IngressClassList" && kind.Kind == "IngressClass" { // a slip in the types
+				replacement = "networking.k8s.io/v1/IngressClass"
+			}
 		}
 		if isList := strings.HasSuffix(kind.Kind, "List"); !isList && (deprecated != "-" || removed != "-") {
 			lines = append(lines, fmt.Sprintf("%s %s %s %s", slashed(kind), deprecated, removed, replacement))

@@ -29,7 +29,8 @@
 //	the OpenAPI schemas in CustomResourceDefinitions, [T list, {T map, or the name
 //	of a type.
 //
-// LIFECYCLES takes when the versions of kinds are deprecated and removed: lifecycle.go describes it.
+// LIFECYCLES takes when the versions of kinds are deprecated and removed: lifecycle.go describes it. The
+// program in the directory gone has those of kinds that have no types any more.
 // NAMES takes what the errors of Go's JSON decoder show besides: names.go describes it.
 package main
 
