@@ -52,7 +52,25 @@ patches:
 `,
 	"asked/kustomization.yaml": "resources: [own.yaml]\nbuildMetadata: [originAnnotations]\n",
 	"asked/own.yaml":           "\n\napiVersion: v1\nkind: Service\nmetadata: {name: asked}\nspec: {ports: [{port: 80}]}\n",
-	"chart/Chart.yaml":         "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+	"charts/beside.yaml":       "\napiVersion: v1\nkind: Service\nmetadata: {name: beside}\nspec: {ports: [{port: 80}]}\n",
+	"charts/kustomization.yaml": `helmCharts:
+- name: inner
+  releaseName: web
+- name: inner
+  releaseName: web-two
+  valuesFile: values.yaml
+`,
+	"charts/values.yaml":                       "a: b\n",
+	"charts/charts/inner/Chart.yaml":           "apiVersion: v2\nname: inner\nversion: 1.0.0\n",
+	"charts/charts/inner/values.yaml":          "a: c\n",
+	"charts/charts/inner/templates/inner.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}-inner}\ndata: {a: {{ .Values.a }}}\n",
+	"needy/Chart.yaml":                         "apiVersion: v2\nname: needy\nversion: 1.0.0\nkubeVersion: '>=1.36'\n",
+	"needy/templates/host.yaml":                "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}, namespace: {{ .Release.Namespace }}}\ndata: {host: {{ required \"host is required\" .Values.host }}}\n",
+	"twice/Chart.yaml":                         "apiVersion: v2\nname: twice\nversion: 1.0.0\n",
+	"twice/templates/good.yaml":                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n",
+	"twice/templates/twice.yaml":               "apiVersion: v1\nkind: Service\nmetadata: {name: twice, name: twice}\n",
+	"hosts/blue.yaml":                          "host: blue\n",
+	"chart/Chart.yaml":                         "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
 	"chart/templates/web.yaml": `{{- if true }}
 # one
 apiVersion: v1
@@ -130,18 +148,7 @@ func repository(t *testing.T) string {
 func TestBuildPositions(t *testing.T) {
 	clients(t, "kustomize", "helm3")
 	dir := repository(t)
-	bin := t.TempDir()
-	helm, _ := exec.LookPath("helm3")
-	if err := os.Symlink(helm, filepath.Join(bin, "helm")); err != nil {
-		t.Fatal(err)
-	}
-	run := func(args ...string) string {
-		command := exec.Command("preadmit", args...)
-		command.Dir = dir
-		command.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-		output, _ := command.CombinedOutput() // denials are what is expected
-		return string(output)
-	}
+	run := withHelm(t, "helm3", dir)
 	for _, c := range []struct {
 		args []string
 		want []string
@@ -153,6 +160,11 @@ func TestBuildPositions(t *testing.T) {
 			"chart/templates/two.yaml:1:1: ConfigMap/default/a, rendered in chart\n", "chart/templates/two.yaml:1:1: ConfigMap/default/chart-c, rendered in chart\n",
 			"chart/templates/web.yaml:3:1: Service/default/chart-one, rendered in chart\n", "chart/templates/web.yaml:9:1: apps/Deployment/default/chart, rendered in chart\n",
 		}},
+		{[]string{"check", "-v", "--build", "-p", "policies/deny.yaml", "charts"}, []string{
+			"charts/beside.yaml:2:1: error[denied]: Service/default/beside: ", "charts/kustomization.yaml:2:3: error[denied]: ConfigMap/default/web-inner: ",
+			"charts/kustomization.yaml:4:3: error[denied]: ConfigMap/default/web-two-inner: ",
+		}},
+		{[]string{"check", "-v", "--build", "-p", "policies/deny.yaml", "twice"}, []string{"twice/templates/twice.yaml:1:1: error[duplicate-key]: metadata.name: the key is repeated\n    twice: rendered here\n"}},
 		{[]string{"diff", "--build", "-o", "github", "-p", "policies/team.yaml", "prod"}, []string{"::warning title=preadmit mutation,file=base/web.yaml,line=19,col=16::apps/Deployment/shop/prod-web:"}},
 		{[]string{"diff", "--build", "-o", "json", "-p", "policies/team.yaml", "prod"}, []string{`"renderedIn": "prod"`, `"line": 19`}},
 		{[]string{"diff", "--build", "-o", "sarif", "-p", "policies/team.yaml", "prod"}, []string{`"uri": "base/web.yaml"`, `"startLine": 19`}},
@@ -169,6 +181,46 @@ func TestBuildPositions(t *testing.T) {
 		}
 		if strings.Contains(got, "preadmit-build") || strings.Contains(got, dir) {
 			t.Errorf("preadmit %v names a temporary directory:\n%s", c.args, got)
+		}
+	}
+}
+
+// withHelm returns a function that runs preadmit in a directory with a version of Helm, and returns all
+// that it prints.
+func withHelm(t *testing.T, helm, dir string) func(args ...string) string {
+	t.Helper()
+	bin := t.TempDir()
+	path, _ := exec.LookPath(helm)
+	if err := os.Symlink(path, filepath.Join(bin, "helm")); err != nil {
+		t.Fatal(err)
+	}
+	return func(args ...string) string {
+		command := exec.Command("preadmit", args...)
+		command.Dir = dir
+		command.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		output, _ := command.CombinedOutput() // denials are what is expected
+		return string(output)
+	}
+}
+
+// TestBuildReleases renders several releases of a chart with both versions of Helm: what they have in
+// common is at one place of the template, and a release without its values is an error by itself.
+func TestBuildReleases(t *testing.T) {
+	clients(t, "helm3", "helm4")
+	dir := repository(t)
+	write(t, filepath.Join(dir, ".preadmit.yaml"), `directories:
+- path: needy
+  chart: [{release: one, namespace: shop, values: [hosts/blue.yaml]}, {release: two, values: [hosts/blue.yaml]}, {release: three}]
+`)
+	for _, helm := range []string{"helm3", "helm4"} {
+		got := withHelm(t, helm, dir)("check", "-v", "--build", "-p", "policies/deny.yaml", "needy")
+		for _, want := range []string{
+			"needy/templates/host.yaml:2:1: error[denied]: ConfigMap/default/two: ", "needy/templates/host.yaml:2:1: error[denied]: ConfigMap/shop/one: ", "    needy@shop/one: rendered here\n",
+			"needy@three: error[command-failed]: helm template failed: exit status 1\n    Error: execution error at (needy/templates/host.yaml:5:16): host is required\n    if the chart needs values, name their files in .preadmit.yaml: ",
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: there is no %q in\n%s", helm, want, got)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -50,6 +51,11 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 			set.addAny(p)
 		}
 	}
+	if file := c.given.file; file != nil {
+		for _, full := range file.ChartValues() {
+			set.set.Site.AddPart(filepath.Join(f.process.Dir, f.process.relative(full, "")))
+		}
+	}
 	found := f.applications(&set.set.Site, c)
 	set.set.Files = slices.DeleteFunc(set.set.Files, set.set.Site.Uses)
 	plain := slices.DeleteFunc(set.parse(), func(s *manifest.Stream) bool { return !holdsManifests(s) })
@@ -60,7 +66,7 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 	}
 	// That charts and kustomizations are no manifests, and are not rendered, is not news here.
 	f.unrendered = input.Site{}
-	f.skipped = slices.DeleteFunc(f.skipped, func(s input.Skipped) bool { return s.Kind != input.OtherFile })
+	f.skipped = slices.DeleteFunc(f.skipped, func(s input.Skipped) bool { return s.Kind != input.OtherFile && s.Kind != input.CommentedPart })
 	return found
 }
 
@@ -207,7 +213,7 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 		if i := slices.Index(one.program.Args, "--"); i >= 0 { // of helm
 			one.program.Args = slices.Insert(one.program.Args, i, "--kube-version="+set.KubernetesVersion())
 		}
-		output, of, err := p.renderOne(ctx, one.program)
+		output, found, err := p.renderOne(ctx, one.program)
 		if err != nil {
 			said := causeIn(string(stderr.Bytes()))
 			d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err)
@@ -215,7 +221,7 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 		}
 		stream, problems := one.config.within(f.bounds())(one.name, input.NewFile(one.name, output).Text)
 		result = rendered{streams: []*manifest.Stream{stream}, diagnostics: problems}
-		result.origins = &origins{files: f, program: one.program.name(), rendered: stream, of: of(stream), read: map[string]*manifest.Stream{}, placed: map[int]placed{}}
+		result.origins = &origins{files: f, program: one.program, rendered: stream, found: found, parts: templateParts(stream.Text()), read: map[string]*manifest.Stream{}, placed: map[int]placed{}}
 	}
 	if f.checking {
 		result.outcome = set.Check(ctx, r.run.judged(result.streams), p.observers(one.config)...)
@@ -225,14 +231,13 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 	return result
 }
 
-// renderOne runs kustomize or helm. of returns the files of the objects in the output.
-func (p *Process) renderOne(ctx context.Context, program *Program) (output []byte, of func(*manifest.Stream) func(int) (string, generator), err error) {
+// renderOne runs kustomize or helm. found is what kustomize says about the objects in the output.
+func (p *Process) renderOne(ctx context.Context, program *Program) (output []byte, found []origin, err error) {
 	if program.name() == "helm" {
 		output, err = p.start(ctx, program)
-		return output, func(stream *manifest.Stream) func(int) (string, generator) { return ofHelm(stream, program.Dir) }, err
+		return output, nil, err
 	}
-	output, found, err := p.kustomize(ctx, program)
-	return output, func(*manifest.Stream) func(int) (string, generator) { return ofKustomize(found, program.Dir) }, err
+	return p.kustomize(ctx, program)
 }
 
 // mostLines is how many lines of the messages of a failed program are quoted.

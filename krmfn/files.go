@@ -253,6 +253,11 @@ func (f *files) tellSkipped(all bool) []source.Diagnostic {
 		}
 		return notes
 	}
+	for _, p := range f.skipped {
+		if p.Kind == input.CommentedPart {
+			note("not a manifest: " + p.Kind.One).At.File = p.Name
+		}
+	}
 	var counts []string
 	for _, what := range input.Kinds {
 		n := 0

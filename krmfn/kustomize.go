@@ -24,17 +24,33 @@ var originPath = change.Keys("metadata", "annotations", originAnnotation)
 // generator is a generator of kustomize that has made an object.
 type generator struct{ kind string }
 
-// at returns the position in a kustomization of the generator of an object.
+// helmGenerator is the kind of the generator that renders the charts of a kustomization.
+const helmGenerator = "HelmChartInflationGenerator"
+
+// at returns the position in a kustomization of the generator of an object: the only one, or the one whose
+// name the object has as the longest part of its own.
 func (g generator) at(kustomization *manifest.Stream, name string) source.Position {
 	field := strings.ToLower(g.kind[:1]) + g.kind[1:]
+	if g.kind == helmGenerator {
+		field = "helmCharts"
+	}
 	for _, d := range kustomization.Documents() {
 		items, _ := d.Object()[field].([]any)
+		best, length := -1, 0
 		for i, item := range items {
-			if own, _ := item.(map[string]any); own["name"] != nil && strings.Contains(name, own["name"].(string)) {
-				return d.At(change.Keys(field).Index(i))
+			own, _ := item.(map[string]any)
+			for _, key := range []string{"name", "releaseName"} {
+				if part, _ := own[key].(string); len(part) > length && strings.Contains(name, part) {
+					best, length = i, len(part)
+				}
 			}
 		}
-		if items != nil {
+		switch {
+		case len(items) == 1:
+			return d.At(change.Keys(field).Index(0))
+		case best >= 0:
+			return d.At(change.Keys(field).Index(best))
+		case items != nil:
 			return d.At(change.Keys(field))
 		}
 	}
@@ -162,17 +178,15 @@ func removeOrigins(output []byte, base string) (plain []byte, found []origin, ok
 	return []byte(strings.Join(lines, "")), found, true
 }
 
-// ofKustomize returns the files of the objects with origins. dir is the directory of the kustomization,
+// ofKustomize returns the file of the object with an index. dir is the directory of the kustomization,
 // whose path may have symbolic links.
-func ofKustomize(found []origin, dir string) func(i int) (string, generator) {
-	return func(i int) (string, generator) {
-		if i >= len(found) || found[i].file == "" {
-			return "", generator{}
-		}
-		rel, err := filepath.Rel(input.RealPath(dir), found[i].file)
-		if err != nil {
-			return found[i].file, found[i].made
-		}
-		return filepath.Join(dir, rel), found[i].made
+func ofKustomize(found []origin, i int, dir string) (string, generator) {
+	if i >= len(found) || found[i].file == "" {
+		return "", generator{}
 	}
+	rel, err := filepath.Rel(input.RealPath(dir), found[i].file)
+	if err != nil {
+		return found[i].file, found[i].made
+	}
+	return filepath.Join(dir, rel), found[i].made
 }

@@ -1,6 +1,7 @@
 package krmfn
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,10 +18,11 @@ import (
 // origins finds the places in the repository of the objects that an application renders.
 type origins struct {
 	files    *files
-	program  string
+	program  *Program
 	rendered *manifest.Stream
-	// of returns the file of the object with an index, and the rest of what is known about it.
-	of func(i int) (file string, made generator)
+	// found are what kustomize says about the objects, and parts the documents of helm as text.
+	found []origin
+	parts []templatePart
 	// read has the files that were read, and placed the objects that were found in them.
 	read   map[string]*manifest.Stream
 	placed map[int]placed
@@ -40,7 +42,13 @@ func (o *origins) locate(at source.Position, field change.Path) source.Position 
 	if !found {
 		i--
 	}
-	if at.Line == 0 || i < 0 {
+	switch {
+	case at.Line == 0:
+		return at
+	case i < 0 || o.partAt(at.Line) != o.partAt(documents[i].At(nil).Line): // of a document that cannot be read
+		if full := o.template(at.Line); full != "" {
+			return source.Position{File: o.files.reader.Name(input.Path{}, full), Line: 1, Column: 1}
+		}
 		return at
 	}
 	p, known := o.placed[i]
@@ -59,7 +67,10 @@ func (o *origins) locate(at source.Position, field change.Path) source.Position 
 
 // place finds an object in the repository.
 func (o *origins) place(i int, d *manifest.Document) placed {
-	full, made := o.of(i)
+	full, made := o.template(d.At(nil).Line), generator{}
+	if o.program.name() != "helm" {
+		full, made = ofKustomize(o.found, i, o.program.Dir)
+	}
 	if full == "" {
 		return placed{}
 	}
@@ -76,7 +87,7 @@ func (o *origins) place(i int, d *manifest.Document) placed {
 		return placed{}
 	case made != generator{}:
 		return placed{at: made.at(stream, d.Name())}
-	case o.program == "helm" && strings.Contains(stream.Text(), "{{"):
+	case o.program.name() == "helm" && strings.Contains(stream.Text(), "{{"):
 		return placed{at: source.Position{File: name, Line: inTemplate(stream.Text(), d.Kind().Kind, d.Name()), Column: 1}}
 	}
 	if written := sourceOf(stream, d); written != nil {
@@ -179,7 +190,7 @@ func inTemplate(text, kind, name string) int {
 	return 1
 }
 
-// templatePart is a part of a template between separators of documents. first is the number of its first
+// templatePart is a part of a template, or of the output of Helm, between separators. first is the number of its first
 // line.
 type templatePart struct {
 	first int
@@ -202,26 +213,32 @@ func templateParts(text string) []templatePart {
 // helmSource begins the comment in which helm names the template of an object.
 const helmSource = "# Source: "
 
-// ofHelm returns the files of the objects that helm has rendered from the chart in a directory.
-func ofHelm(rendered *manifest.Stream, dir string) func(i int) (string, generator) {
-	return func(i int) (string, generator) {
-		d := rendered.Documents()[i]
-		for at := d.At(nil); at.Line > 1; {
-			at.Line--
-			line := strings.TrimSpace(d.Line(at))
-			if strings.HasPrefix(line, "---") || line != "" && line[0] != '#' {
-				break
-			}
-			if name, ok := strings.CutPrefix(line, helmSource); ok {
-				_, rest, _ := strings.Cut(filepath.ToSlash(filepath.Clean(name)), "/") // it begins with the name of the chart
-				if full := filepath.Join(dir, filepath.FromSlash(rest)); input.IsWithin(full, dir) && isRegular(full) {
-					return full, generator{}
-				}
-				break
-			}
-		}
-		return "", generator{}
+// partAt returns the index of the part of the output that has a line.
+func (o *origins) partAt(line int) int {
+	i, found := slices.BinarySearchFunc(o.parts, line, func(p templatePart, line int) int { return cmp.Compare(p.first, line) })
+	if !found {
+		i--
 	}
+	return i
+}
+
+// template returns the template that helm has rendered into a line of its output; "" if it is not known.
+func (o *origins) template(line int) string {
+	i := o.partAt(line)
+	if i < 0 || o.program.name() != "helm" {
+		return ""
+	}
+	for _, text := range o.parts[i].lines {
+		if name, ok := strings.CutPrefix(text, helmSource); ok {
+			_, rest, _ := strings.Cut(filepath.ToSlash(filepath.Clean(name)), "/") // it begins with the name of the chart
+			full := filepath.Join(o.program.Dir, filepath.FromSlash(rest))
+			if input.IsWithin(full, o.program.Dir) && isRegular(full) {
+				return full
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 func isRegular(path string) bool {

@@ -3,12 +3,13 @@
 //
 // Laws:
 //
-//	a file in a directory is skipped only if it clearly holds no manifests: its path says so, or
-//	it has neither apiVersion nor kind; what cannot be read otherwise is an error
+//	a file in a directory is skipped only if it clearly holds no manifests: its path or a
+//	kustomization says so, or it has neither apiVersion nor kind; what cannot be read otherwise is
+//	an error
 //	no file is read twice, and links do not lead out of the directory that a user names
 //
 // The files in order: walk.go (paths to files), ignore.go (files that are not read), encoding.go
-// (bytes to text), sift.go (files that hold no manifests).
+// (bytes to text), site.go (charts and kustomizations), sift.go (files that hold no manifests).
 package input
 
 import (

@@ -110,7 +110,7 @@ type Set struct {
 
 // NewSet returns an empty set.
 func (r *Reader) NewSet() *Set {
-	return &Set{reader: r, seen: map[string]bool{}, Site: Site{taken: map[string]bool{}, parts: map[string]bool{}}}
+	return &Set{reader: r, seen: map[string]bool{}, Site: newSite()}
 }
 
 // First reports whether it is called with a key for the first time. The keys of files are their

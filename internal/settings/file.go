@@ -125,6 +125,18 @@ func (f *File) Releases(real string) []Release {
 	return nil
 }
 
+// ChartValues returns the absolute paths of the files with values of charts.
+func (f *File) ChartValues() (paths []string) {
+	for _, d := range f.Directories {
+		for _, release := range d.Releases {
+			for _, v := range release.Values {
+				paths = append(paths, filepath.Join(f.Dir, filepath.FromSlash(v.Text)))
+			}
+		}
+	}
+	return paths
+}
+
 // Values returns the values of the directory. They replace those of the file.
 func (d *Directory) Values() []Value { return d.values }
 
