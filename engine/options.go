@@ -160,7 +160,7 @@ type settings struct {
 	// plugins are the names of the plug-ins that the server runs.
 	plugins []string
 	// answerer answers for webhooks.
-	answerer policy.Answerer
+	answerer answerers
 	// problems are the diagnostics of the values, the user info and the recorded answers.
 	problems []source.Diagnostic
 }

@@ -157,7 +157,9 @@ func (r *run) compile() {
 			With("give policies with the option policies, or among the manifests"))
 	}
 	r.server.defaulting, r.server.files = s.settings.defaulting(), s.files
-	r.server.webhooks = unpredicted(slices.Concat(s.policies, s.context, r.input.manifests), r.policies.programs, s.settings.answerer)
+	documents := slices.Concat(s.policies, s.context, r.input.manifests)
+	r.server.webhooks = unpredicted(documents, r.policies.programs, s.settings.answerer)
+	r.tell(s.settings.answerer.recorded.Without(documents)...)
 	for _, program := range r.policies.programs {
 		switch point := program.Hook().Point; {
 		case point == policy.BeforeAdmission:

@@ -110,7 +110,7 @@ func (a *admission) secrets(c *config) *redact.Redactor {
 // policy used as functionConfig, or nil.
 func (p *Process) admit(ctx context.Context, c *config, f *files, manifests []*manifest.Stream, lone *manifest.Document) *admission {
 	a := &admission{}
-	if problems := p.callWebhooks(c); len(problems) > 0 {
+	if problems := p.callWebhooks(ctx, c); len(problems) > 0 {
 		a.add(problems...)
 		return a
 	}

@@ -154,6 +154,7 @@ func Main(ctx context.Context, process *Process) int {
 	if err != nil {
 		return p.misused(err, "preadmit "+c.name+" --help")
 	}
+	defer p.closeCallers()
 	return c.run(p, ctx, given)
 }
 

@@ -21,8 +21,10 @@ type Program struct {
 	// Args are its name, which is looked up in PATH, and its arguments.
 	Args []string
 	// Dir is the directory to run it in.
-	Dir    string
-	Stdin  io.Reader
+	Dir   string
+	Stdin io.Reader
+	// Stdout gets the output while the program runs. If it is nil, the output is returned.
+	Stdout io.Writer
 	Stderr io.Writer
 	// MaxOutput is how many bytes it may print; zero means limit.InputBytes.
 	MaxOutput int
@@ -32,7 +34,7 @@ type Program struct {
 // close its output after it has ended.
 const patience = 5 * time.Second
 
-// RunProgram runs a program and returns its standard output. It returns an error if the program
+// RunProgram runs a program and returns its standard output, unless it goes elsewhere. It returns an error if the program
 // does not end with status 0. If preadmit gets an interrupt or SIGTERM meanwhile, it sends
 // SIGTERM to the program.
 func RunProgram(ctx context.Context, program *Program) ([]byte, error) {
@@ -41,6 +43,9 @@ func RunProgram(ctx context.Context, program *Program) ([]byte, error) {
 	stdout := limit.Buffer{Most: program.MaxOutput}
 	command := exec.CommandContext(ctx, program.Args[0], program.Args[1:]...)
 	command.Dir, command.Stdin, command.Stdout, command.Stderr = program.Dir, program.Stdin, &stdout, program.Stderr
+	if program.Stdout != nil {
+		command.Stdout = program.Stdout
+	}
 	command.WaitDelay = patience
 	command.Cancel = func() error {
 		if err := command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {

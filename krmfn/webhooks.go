@@ -1,9 +1,9 @@
 package krmfn
 
 import (
-	"bytes"
 	"context"
-	"fmt"
+	"errors"
+	"io"
 	"path/filepath"
 
 	"github.com/preadmit/preadmit/engine"
@@ -22,12 +22,12 @@ type callers struct {
 }
 
 // callWebhooks makes the webhooks of --webhook answer. It returns the problems of the option.
-func (p *Process) callWebhooks(c *config) []source.Diagnostic {
+func (p *Process) callWebhooks(ctx context.Context, c *config) []source.Diagnostic {
 	if len(c.options.Webhooks) == 0 {
 		return nil
 	}
 	if p.callers.caller == nil {
-		if problem := p.openCallers(c); problem != nil {
+		if problem := p.openCallers(ctx, c); problem != nil {
 			return []source.Diagnostic{*problem}
 		}
 	}
@@ -36,7 +36,7 @@ func (p *Process) callWebhooks(c *config) []source.Diagnostic {
 }
 
 // openCallers makes the callers of the options, and returns what is wrong with them.
-func (p *Process) openCallers(c *config) *source.Diagnostic {
+func (p *Process) openCallers(ctx context.Context, c *config) *source.Diagnostic {
 	refuse := func(option string, err error) *source.Diagnostic {
 		d := source.Errorf(source.Position{}, "option-value", "option %s: %v", source.Literal(option), err)
 		return &d
@@ -56,11 +56,12 @@ func (p *Process) openCallers(c *config) *source.Diagnostic {
 			return refuse("webhook-ca", err)
 		}
 	}
-	caller, err := hookcall.New(targets, ca, func(ctx context.Context, args []string, stdin []byte) ([]byte, error) {
+	caller, err := hookcall.New(ctx, targets, ca, func(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
 		if p.Run == nil {
-			return nil, fmt.Errorf("programs cannot be run here")
+			return errors.New("programs cannot be run here")
 		}
-		return p.Run(ctx, &Program{Args: args, Dir: p.Dir, Stdin: bytes.NewReader(stdin), Stderr: p.Stderr})
+		_, err := p.Run(ctx, &Program{Args: args, Dir: p.Dir, Stdin: stdin, Stdout: stdout, Stderr: p.Stderr})
+		return err
 	})
 	if err != nil {
 		return refuse("webhook-ca", err)
@@ -69,9 +70,16 @@ func (p *Process) openCallers(c *config) *source.Diagnostic {
 	return nil
 }
 
+// closeCallers ends the programs that answered.
+func (p *Process) closeCallers() {
+	if p.callers.caller != nil {
+		p.callers.caller.Close()
+	}
+}
+
 // tellWebhooks reports what the calls of webhooks found, and writes the answers of --record-webhooks.
 func (p *Process) tellWebhooks(ctx context.Context, c *config, a *admission) {
-	if c.options.Engine.Webhooks == nil {
+	if c.options.Engine.Webhooks == nil || a.outcome == nil {
 		return
 	}
 	a.add(unknown(p.callers.caller.Problems(), a.diagnostics)...)

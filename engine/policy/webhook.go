@@ -20,9 +20,10 @@ type Answerer interface {
 type WebhookName struct {
 	// Configuration is the name of the MutatingWebhookConfiguration, and Name that of the webhook.
 	Configuration, Name string
-	// Path is the path of the URL or of the service. Timeout is the longest duration of a call.
-	Path    string
-	Timeout time.Duration
+	// Path is the path of the URL or of the service, and Service the name for which the certificate of
+	// the service must be; "" if there is only a URL. Timeout is the longest duration of a call.
+	Path, Service string
+	Timeout       time.Duration
 }
 
 // Call is a call of a webhook.

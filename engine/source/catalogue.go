@@ -219,6 +219,11 @@ var objects = []Entry{
 		Advice: "Record the answers with --record-webhooks, and use them with --webhook-answers.",
 	},
 	{
+		Code: "webhook-unknown", Severities: infosOrWarnings, Title: "Answers are given for a webhook that is not there",
+		Cause:  "The option webhook, or a recorded answer (then it is a note), names a webhook or a MutatingWebhookConfiguration, but the policies, the context and the manifests have none of this name. So nothing is called, and no answer is used.",
+		Advice: "Correct the name, or give the MutatingWebhookConfiguration as context.",
+	},
+	{
 		Code: "webhook-not-recorded", Severities: warnings, Title: "Answers with values of Secrets were not recorded",
 		Cause:  "The answer of a webhook about a Secret contains a value of the Secret. --record-webhooks masks the values of Secrets, and leaves such an answer out.",
 		Advice: "Record it with --record-secrets, to a file that stays secret.",

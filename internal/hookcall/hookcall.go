@@ -6,15 +6,19 @@
 //	nothing is called but what a Target names
 //	a request is sent twice, and the first answer counts; different answers are reported
 //	every call ends after the timeout of its webhook
+//	every process has ended after Close
 //
-// The files in order: hookcall.go (Caller), target.go (who answers for a webhook), url.go and
-// program.go (the calls).
+// The files in order: hookcall.go (Caller), target.go (who answers for a webhook), words.go (the arguments
+// of a program), url.go (calls of a URL), program.go and process.go (calls of a program).
 package hookcall
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -28,9 +32,6 @@ import (
 // mostAtOnce is how many calls run at the same time.
 const mostAtOnce = 8
 
-// Run runs a program with a text on standard input, and returns its standard output.
-type Run func(ctx context.Context, args []string, stdin []byte) ([]byte, error)
-
 // Caller calls webhooks. It implements policy.Answerer.
 type Caller struct {
 	targets []Target
@@ -38,6 +39,8 @@ type Caller struct {
 	slots   chan struct{}
 
 	mu sync.Mutex
+	// named are the names of webhooks and configurations for which a caller was asked.
+	named map[string]bool
 	// answers are the answers by webhook and request.
 	answers  map[string]*answered
 	problems []source.Diagnostic
@@ -45,10 +48,16 @@ type Caller struct {
 
 var _ policy.Answerer = (*Caller)(nil)
 
-// sender sends a review to a webhook.
+// sender sends a review to a webhook, and waits for the answer as long as the webhook has time.
 type sender interface {
 	send(ctx context.Context, w policy.WebhookName, review []byte) (policy.Answer, error)
+	close()
 }
+
+// largest is how many bytes an answer may have: as many as an API server reads.
+const largest = 8 << 20
+
+var errTooLarge = fmt.Errorf("the answer has more than %d bytes", largest)
 
 // answered is the answer to a request, asked for once.
 type answered struct {
@@ -57,26 +66,38 @@ type answered struct {
 	err    error
 }
 
-// New returns a caller of targets. ca has the certificates that https servers may have, in PEM; nil
-// means those of the system.
-func New(targets []Target, ca []byte, run Run) (*Caller, error) {
-	client, err := newClient(ca)
+// New returns a caller of targets, which must be closed. No process outlives ctx. ca has the certificates
+// that https servers may have, in PEM; nil means those of the system.
+func New(ctx context.Context, targets []Target, ca []byte, run Run) (*Caller, error) {
+	roots, err := readRoots(ca)
 	if err != nil {
 		return nil, err
 	}
-	c := &Caller{targets: targets, slots: make(chan struct{}, mostAtOnce), answers: map[string]*answered{}}
+	c := &Caller{targets: targets, slots: make(chan struct{}, mostAtOnce), named: map[string]bool{}, answers: map[string]*answered{}}
 	for _, t := range targets {
 		if len(t.Program) > 0 {
-			c.senders = append(c.senders, program{t.Program, run})
+			c.senders = append(c.senders, &program{args: t.Program, run: run, patience: patience, lifetime: ctx})
 		} else {
-			c.senders = append(c.senders, address{t.URL, client})
+			c.senders = append(c.senders, &address{url: t.URL, roots: roots, clients: map[string]*http.Client{}})
 		}
 	}
 	return c, nil
 }
 
+// Close ends the programs and closes the connections.
+func (c *Caller) Close() {
+	for _, s := range c.senders {
+		s.close()
+	}
+}
+
 // Answers implements policy.Answerer.
-func (c *Caller) Answers(w policy.WebhookName) bool { return c.target(w) >= 0 }
+func (c *Caller) Answers(w policy.WebhookName) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.named[w.Name], c.named[w.Configuration] = true, true
+	return c.target(w) >= 0
+}
 
 // target returns the index of the target of a webhook: the one with its name, or that of its
 // configuration; -1 if nobody answers for it.
@@ -109,16 +130,11 @@ func (c *Caller) ask(ctx context.Context, w policy.WebhookName, review []byte) (
 	c.slots <- struct{}{}
 	defer func() { <-c.slots }()
 	s := c.senders[c.target(w)]
-	send := func() (policy.Answer, error) {
-		ctx, cancel := context.WithTimeout(ctx, w.Timeout)
-		defer cancel()
-		return s.send(ctx, w, review)
-	}
-	first, err := send()
+	first, err := s.send(ctx, w, review)
 	if err != nil {
 		return first, err
 	}
-	if second, err := send(); err != nil || !same(first, second) {
+	if second, err := s.send(ctx, w, review); err != nil || !same(first, second) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.problems = append(c.problems, source.Warningf(source.Position{}, "webhook-not-deterministic",
@@ -142,6 +158,20 @@ func (c *Caller) Problems() []source.Diagnostic {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	problems := slices.Clone(c.problems)
+	for _, t := range c.targets {
+		if !c.named[t.Name] {
+			problems = append(problems, c.unknown(t))
+		}
+	}
 	slices.SortFunc(problems, func(a, b source.Diagnostic) int { return strings.Compare(a.Message, b.Message) })
 	return slices.CompactFunc(problems, func(a, b source.Diagnostic) bool { return a.Message == b.Message })
+}
+
+// unknown warns about a target that answers for nothing.
+func (c *Caller) unknown(t Target) source.Diagnostic {
+	advice := "give the MutatingWebhookConfiguration with -c"
+	if len(c.named) > 0 {
+		advice = source.Suggest(t.Name, slices.Sorted(maps.Keys(c.named)))
+	}
+	return source.Warningf(source.Position{}, "webhook-unknown", "option webhook: no MutatingWebhookConfiguration is named %s, and no webhook of one", source.Name(t.Name)).With(advice)
 }

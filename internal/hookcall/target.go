@@ -20,15 +20,18 @@ type Target struct {
 
 const form = "expected NAME=URL or NAME=exec:PROGRAM, where NAME is the name of a webhook or of its configuration"
 
-// Parse reads a target: NAME=exec:PROGRAM ARGS, or NAME=URL.
+// Parse reads a target: NAME=exec:PROGRAM ARGS with quotes as in a shell, or NAME=URL.
 func Parse(text string) (Target, error) {
 	name, rest, found := strings.Cut(text, "=")
 	if !found || name == "" || rest == "" {
 		return Target{}, errors.New(form)
 	}
 	if command, ok := strings.CutPrefix(rest, "exec:"); ok {
-		words := strings.Fields(command)
-		if len(words) == 0 {
+		words, err := splitWords(command)
+		if err != nil {
+			return Target{}, fmt.Errorf("the program of webhook %s is not valid: %w", name, err)
+		}
+		if len(words) == 0 || words[0] == "" {
 			return Target{}, fmt.Errorf("webhook %s has no program; %s", name, form)
 		}
 		return Target{Name: name, Program: words}, nil

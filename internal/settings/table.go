@@ -246,7 +246,7 @@ var Table = []Option{
 	},
 	{
 		Flag: "webhook", Arg: "NAME=URL|exec:PROGRAM", Commands: calling, Once: callsPrograms,
-		Help:   "who answers for a mutating webhook, or for all of a configuration: NAME=URL (http or https), or NAME=exec:PROGRAM ARGS, a program that reads an AdmissionReview and prints the answer",
+		Help:   "who answers for a mutating webhook, or for all of a configuration: NAME=URL (http or https), or NAME=exec:PROGRAM ARGS, a program that reads AdmissionReviews and prints the answers; quotes in ARGS are those of a shell",
 		Target: func(c *Config) any { return &c.Webhooks },
 	},
 	{

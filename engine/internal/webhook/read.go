@@ -39,6 +39,9 @@ func identify(d *manifest.Document, n policy.Node) policy.WebhookName {
 	}
 	client := n.At("clientConfig")
 	w.Path = client.At("service", "path").Text()
+	if service := client.At("service"); service.Given() {
+		w.Service = service.At("name").Text() + "." + service.At("namespace").Text() + ".svc"
+	}
 	if _, rest, found := strings.Cut(client.At("url").Text(), "://"); found {
 		if i := strings.IndexByte(rest, '/'); i >= 0 {
 			w.Path = rest[i:]

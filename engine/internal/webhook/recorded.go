@@ -17,7 +17,8 @@ var AnswersKind = gvk.Kind{Group: "preadmit.dev", Version: "v1alpha1", Kind: "We
 
 // Recorded has recorded answers. It implements policy.Answerer.
 type Recorded struct {
-	webhooks map[name]bool
+	// webhooks are the webhooks that have answers, and where the first document says so.
+	webhooks map[name]source.Position
 	// answers are the answers by webhook and request.
 	answers map[name]map[string]*record
 	// records are all of them, in order.
@@ -53,7 +54,7 @@ func ReadAnswers(documents []*manifest.Document) (*Recorded, []source.Diagnostic
 	if len(documents) == 0 {
 		return nil, nil
 	}
-	recorded := &Recorded{map[name]bool{}, map[name]map[string]*record{}, map[name][]*record{}}
+	recorded := &Recorded{map[name]source.Position{}, map[name]map[string]*record{}, map[name][]*record{}}
 	var diagnostics []source.Diagnostic
 	for _, d := range documents {
 		r := policydoc.New(d)
@@ -72,10 +73,17 @@ func (all *Recorded) read(r *policydoc.Reader) {
 	r.Fields(r.Root, []string{"apiVersion", "kind", "metadata", "webhooks", "answers"})
 	for _, n := range r.List(r.Root.At("webhooks")) {
 		r.Fields(n, []string{"configuration", "name"})
-		all.webhooks[name{r.String(n.At("configuration")), r.String(n.At("name"))}] = true
+		all.add(name{r.String(n.At("configuration")), r.String(n.At("name"))}, r.Document.At(n.Path))
 	}
 	for _, n := range r.List(r.Root.At("answers")) {
 		all.readAnswer(r, n)
+	}
+}
+
+// add says that a webhook has answers.
+func (all *Recorded) add(n name, at source.Position) {
+	if _, known := all.webhooks[n]; !known {
+		all.webhooks[n] = at
 	}
 }
 
@@ -102,7 +110,7 @@ func (all *Recorded) readAnswer(r *policydoc.Reader, n policy.Node) {
 	if all.answers[of] == nil {
 		all.answers[of] = map[string]*record{}
 	}
-	all.webhooks[of] = true
+	all.add(of, answer.at)
 	key := string(manifest.JSON(request))
 	if first := all.answers[of][key]; first != nil {
 		r.Invalid(n, "the same request has an answer at %s", first.at)
@@ -113,7 +121,36 @@ func (all *Recorded) readAnswer(r *policydoc.Reader, n policy.Node) {
 }
 
 // Answers implements policy.Answerer.
-func (all *Recorded) Answers(w policy.WebhookName) bool { return all != nil && all.webhooks[nameOf(w)] }
+func (all *Recorded) Answers(w policy.WebhookName) bool {
+	if all == nil {
+		return false
+	}
+	_, recorded := all.webhooks[nameOf(w)]
+	return recorded
+}
+
+// Without returns notes about webhooks that have answers, but are in no configuration.
+func (all *Recorded) Without(configurations []*manifest.Document) []source.Diagnostic {
+	if all == nil {
+		return nil
+	}
+	known := map[name]bool{}
+	for _, d := range configurations {
+		if d.Kind() == Kind {
+			for _, w := range webhooksIn(d) {
+				known[nameOf(w)] = true
+			}
+		}
+	}
+	var problems []source.Diagnostic
+	for n, at := range all.webhooks {
+		if !known[n] {
+			problems = append(problems, source.Notef(at, "webhook-unknown", "no MutatingWebhookConfiguration %s with a webhook %s is given, so its recorded answers are not used", source.Name(n.configuration), source.Name(n.webhook)).
+				With("give it with -c"))
+		}
+	}
+	return problems
+}
 
 // Answer implements policy.Answerer. The answer to a Secret may have been recorded without the values
 // of the Secret.
