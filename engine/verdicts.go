@@ -58,6 +58,20 @@ type Account struct {
 	Unknown string
 	// Near are the manifests of the kinds that the policy selects, if it matches none of the run.
 	Near []*Manifest
+	// Idle are the rules that match none, if rules have their own match blocks.
+	Idle []IdleRule
+}
+
+// IdleRule is a rule that matches no manifest.
+type IdleRule struct {
+	// Name is the name of the rule in its policy, and Rules are the IDs of what a cluster runs for it.
+	Name  string
+	Rules []policy.ID
+	At    source.Position
+	// Selects, Unknown and Near are those of the rule, as in Account.
+	Selects []policy.Selected
+	Unknown string
+	Near    []*Manifest
 }
 
 // actionNames are the names of the actions.
@@ -71,16 +85,42 @@ func (a Action) String() string { return actionNames[a] }
 // Judge fills in the Verdicts of every Manifest, and the Policies of the Outcome. It must follow
 // Explain.
 func Judge() Observer {
+	rules := matchedRules{}
 	return Observer{
 		tries: newTries,
 		conclude: func(r *run, w *written) {
 			w.job.result.Verdicts = r.verdicts(w)
+			if t := w.admitted.trace; t != nil {
+				r.lock.Lock()
+				rules.add(t.tries)
+				r.lock.Unlock()
+			}
 		},
 		ended: func(r *run, outcome *Outcome) []source.Diagnostic {
-			outcome.Policies = r.accounts()
+			outcome.Policies = r.accounts(rules)
+			clear(rules)
 			return nil
 		},
 	}
+}
+
+// matchedRules says of the rules that have been compared with objects whether they match any.
+type matchedRules map[policy.ID]bool
+
+func (m matchedRules) add(t *tries) {
+	for _, try := range t.all() {
+		if id := try.id.OfRule(); id.Rule != "" {
+			m[id] = m[id] || try.result != unmatched
+		}
+	}
+}
+
+// idle reports whether the rules of a part have been compared with objects, and match none.
+func (m matchedRules) idle(rules []policy.ID) bool {
+	return len(rules) > 0 && !slices.ContainsFunc(rules, func(id policy.ID) bool {
+		matched, compared := m[id]
+		return matched || !compared
+	})
 }
 
 // whole returns the ID of the policy or plug-in of a rule.
@@ -189,7 +229,7 @@ func (v *verdicts) said(denial Action) []Verdict {
 }
 
 // accounts returns the policies of a run, in the order in which they run.
-func (r *run) accounts() []Account {
+func (r *run) accounts(rules matchedRules) []Account {
 	var all []Account
 	index := map[policy.ID]int{}
 	find := func(program policy.Program, id policy.ID, at source.Position) *Account {
@@ -203,11 +243,21 @@ func (r *run) accounts() []Account {
 	}
 	for _, program := range r.policies.programs {
 		for _, part := range program.Parts() {
-			find(program, part.Policy, part.At)
+			a := find(program, part.Policy, part.At)
+			if ids := rulesOf(part); rules.idle(ids) {
+				a.Idle = append(a.Idle, IdleRule{Name: part.Name, Rules: ids, At: part.At})
+			}
 		}
 		for _, s := range program.Selects() {
-			if a := find(program, s.ID, s.At); s.Purpose == policy.ToMatch {
-				a.Selects = append(a.Selects, s)
+			a := find(program, s.ID, s.At)
+			if s.Purpose != policy.ToMatch {
+				continue
+			}
+			a.Selects = append(a.Selects, s)
+			for i := range a.Idle {
+				if idle := &a.Idle[i]; slices.Contains(idle.Rules, s.ID.OfRule()) {
+					idle.Selects = append(idle.Selects, s)
+				}
 			}
 		}
 	}
@@ -219,8 +269,22 @@ func (r *run) accounts() []Account {
 			a.Unknown = names.unknown(a.Selects)
 			a.Near = r.selected(a.Selects)
 		}
+		for n := range all[i].Idle {
+			idle := &all[i].Idle[n]
+			idle.Unknown, idle.Near = names.unknown(idle.Selects), r.selected(idle.Selects)
+		}
 	}
 	return all
+}
+
+// rulesOf returns the IDs of the rules of a part.
+func rulesOf(part policy.Part) (ids []policy.ID) {
+	for _, rule := range part.Rules {
+		id := part.Policy.OfPolicy()
+		id.Rule = rule
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // matched returns the policies that match an object of the run.
@@ -287,6 +351,18 @@ func mergeAccounts(all []Account) (merged []Account) {
 			continue
 		}
 		merged[i].Near = append(merged[i].Near, a.Near...)
+		merged[i].Idle = idleInBoth(merged[i].Idle, a.Idle)
 	}
 	return merged
+}
+
+// idleInBoth returns the rules that are idle in two runs.
+func idleInBoth(first, second []IdleRule) (both []IdleRule) {
+	for _, one := range first {
+		if i := slices.IndexFunc(second, func(other IdleRule) bool { return other.Name == one.Name }); i >= 0 {
+			one.Near = slices.Concat(one.Near, second[i].Near)
+			both = append(both, one)
+		}
+	}
+	return both
 }

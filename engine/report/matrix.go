@@ -35,6 +35,16 @@ type MatrixPolicy struct {
 	Reasons []Reason
 	// Nothing says why it matched nothing. It is "" if it matched an object.
 	Nothing string
+	// Idle are the rules that matched nothing, if others did.
+	Idle []MatrixRule
+}
+
+// MatrixRule is a rule that matched nothing.
+type MatrixRule struct {
+	Name    string
+	At      source.Position
+	Nothing string
+	Reasons []Reason
 }
 
 // Reason is a reason with its objects.
@@ -99,7 +109,11 @@ func NewMatrix(outcome *engine.Outcome, diagnostics []source.Diagnostic, secrets
 	}
 	b.explainNothing(outcome)
 	for i := range b.matrix.Policies {
-		sortReasons(b.matrix.Policies[i].Reasons)
+		p := &b.matrix.Policies[i]
+		sortReasons(p.Reasons)
+		for n := range p.Idle {
+			sortReasons(p.Idle[n].Reasons)
+		}
 	}
 	return b.matrix
 }
@@ -108,14 +122,14 @@ func NewMatrix(outcome *engine.Outcome, diagnostics []source.Diagnostic, secrets
 type matrixBuilder struct {
 	converter converter
 	matrix    *Matrix
-	// index has the policies by their IDs, and reasons the index of a reason among those of its policy.
+	// index has the policies by their IDs, and reasons the index of a reason in its list.
 	index   map[policy.ID]int
 	reasons map[reasonKey]int
 }
 
 type reasonKey struct {
-	policy int
-	text   string
+	of   *[]Reason
+	text string
 }
 
 // addPolicies adds the policies of a run, and the admission plug-ins that did something.
@@ -165,23 +179,23 @@ func (b *matrixBuilder) addCells(o *MatrixObject, verdicts []engine.Verdict) {
 				cell.Reasons = []string{text}
 			}
 			for _, reason := range cell.Reasons {
-				b.addReason(i, reason, o.ID)
+				b.addReason(&b.matrix.Policies[i].Reasons, reason, o.ID)
 			}
 		}
 		o.Cells = append(o.Cells, cell)
 	}
 }
 
-// addReason adds an object to a reason of a policy.
-func (b *matrixBuilder) addReason(of int, text, object string) {
-	p, key := &b.matrix.Policies[of], reasonKey{of, text}
+// addReason adds an object to a reason in a list.
+func (b *matrixBuilder) addReason(to *[]Reason, text, object string) {
+	key := reasonKey{to, text}
 	i, ok := b.reasons[key]
 	if !ok {
-		i = len(p.Reasons)
+		i = len(*to)
 		b.reasons[key] = i
-		p.Reasons = append(p.Reasons, Reason{Text: text})
+		*to = append(*to, Reason{Text: text})
 	}
-	p.Reasons[i].Objects = append(p.Reasons[i].Objects, object)
+	(*to)[i].Objects = append((*to)[i].Objects, object)
 }
 
 // sortReasons sorts reasons by the number of their objects.
@@ -189,39 +203,62 @@ func sortReasons(reasons []Reason) {
 	slices.SortStableFunc(reasons, func(a, b Reason) int { return cmp.Compare(len(b.Objects), len(a.Objects)) })
 }
 
-// explainNothing says of every policy that matches nothing why.
+// explainNothing says of every policy, and of every rule of the others, that matches nothing why.
 func (b *matrixBuilder) explainNothing(outcome *engine.Outcome) {
 	kinds := newKindCounts(outcome.Manifests)
-	near := map[*engine.Manifest]map[policy.ID]bool{}
+	near := map[*engine.Manifest]map[policy.ID]*[]Reason{}
 	for i, a := range outcome.Policies {
 		p := &b.matrix.Policies[i]
-		switch {
-		case p.Matched() > 0:
-		case a.Unknown != "":
-			p.Nothing = b.converter.redactor.Text(a.Unknown)
-		case len(a.Near) == 0:
-			p.Nothing = b.converter.redactor.Text(kinds.missing(a.Selects))
-		default:
-			p.Nothing = "it selects the kind of " + plural(len(a.Near), "object", "objects") + ", and matches none of them"
-			for _, m := range a.Near {
-				if near[m] == nil {
-					near[m] = map[policy.ID]bool{}
-				}
-				near[m][a.ID] = true
-			}
+		if p.Matched() == 0 {
+			p.Nothing = b.nothing(kinds, a.Selects, a.Unknown, len(a.Near))
+			noteNear(near, a.Near, []policy.ID{a.ID.OfPolicy()}, &p.Reasons)
+			continue
+		}
+		p.Idle = make([]MatrixRule, len(a.Idle))
+		for n, idle := range a.Idle {
+			rule := &p.Idle[n]
+			rule.Name, rule.At = b.converter.redactor.Name(idle.Name), idle.At
+			rule.Nothing = b.nothing(kinds, idle.Selects, idle.Unknown, len(idle.Near))
+			noteNear(near, idle.Near, idle.Rules, &rule.Reasons)
 		}
 	}
 	for i, m := range outcome.Manifests {
 		told := map[reasonKey]bool{}
 		for _, n := range m.NotApplied {
-			key := reasonKey{b.index[n.ID.OfPolicy()], ""}
-			if !near[m][n.ID.OfPolicy()] {
-				continue
+			for _, id := range []policy.ID{n.ID.OfPolicy(), n.ID.OfRule()} {
+				key := reasonKey{of: near[m][id]}
+				if key.of == nil {
+					continue
+				}
+				if key.text = b.converter.redactor.Reason(n.Reason); !told[key] {
+					told[key] = true
+					b.addReason(key.of, key.text, b.matrix.Objects[i].ID)
+				}
 			}
-			if key.text = b.converter.redactor.Reason(n.Reason); !told[key] {
-				told[key] = true
-				b.addReason(key.policy, key.text, b.matrix.Objects[i].ID)
-			}
+		}
+	}
+}
+
+// nothing says why kinds that are selected match nothing. unknown says which of them do not exist, and
+// near is the number of objects of these kinds.
+func (b *matrixBuilder) nothing(kinds kindCounts, selected []policy.Selected, unknown string, near int) string {
+	switch {
+	case unknown != "":
+		return b.converter.redactor.Text(unknown)
+	case near == 0:
+		return b.converter.redactor.Text(kinds.missing(selected))
+	}
+	return "it selects the kind of " + plural(near, "object", "objects") + ", and matches none of them"
+}
+
+// noteNear notes the list for the reasons why policies or rules do not match objects.
+func noteNear(near map[*engine.Manifest]map[policy.ID]*[]Reason, manifests []*engine.Manifest, ids []policy.ID, list *[]Reason) {
+	for _, m := range manifests {
+		if near[m] == nil {
+			near[m] = map[policy.ID]*[]Reason{}
+		}
+		for _, id := range ids {
+			near[m][id] = list
 		}
 	}
 }

@@ -26,6 +26,15 @@ type jsonMatrixPolicy struct {
 	// Reasons say why it left objects alone, or why it matched nothing.
 	Reasons []jsonReason `json:"reasons,omitempty"`
 	Nothing string       `json:"nothing,omitempty"`
+	// Idle are the rules that matched nothing, if others did.
+	Idle []jsonIdleRule `json:"idleRules,omitempty"`
+}
+
+type jsonIdleRule struct {
+	Rule    string       `json:"rule"`
+	At      *jsonPlace   `json:"at,omitempty"`
+	Nothing string       `json:"nothing"`
+	Reasons []jsonReason `json:"reasons,omitempty"`
 }
 
 type jsonReason struct {
@@ -54,12 +63,12 @@ func MatrixJSON(w io.Writer, m *Matrix) {
 	out := jsonMatrix{Policies: []jsonMatrixPolicy{}, Objects: []jsonMatrixObject{}, Diagnostics: diagnosticsJSON(m.Diagnostics), KyvernoVersion: m.KyvernoVersion}
 	for i := range m.Policies {
 		p := &m.Policies[i]
-		row := jsonMatrixPolicy{Policy: p.Policy, Kind: p.Kind, At: place(p.At), Matched: p.Matched(), Actions: map[string]int{}, Nothing: p.Nothing}
+		row := jsonMatrixPolicy{Policy: p.Policy, Kind: p.Kind, At: place(p.At), Matched: p.Matched(), Actions: map[string]int{}, Nothing: p.Nothing, Reasons: reasonsJSON(p.Reasons)}
 		for action, n := range p.Counts {
 			row.Actions[action.String()] = n
 		}
-		for _, r := range p.Reasons {
-			row.Reasons = append(row.Reasons, jsonReason{r.Text, r.Objects})
+		for _, r := range p.Idle {
+			row.Idle = append(row.Idle, jsonIdleRule{r.Name, place(r.At), r.Nothing, reasonsJSON(r.Reasons)})
 		}
 		out.Policies = append(out.Policies, row)
 	}
@@ -74,11 +83,18 @@ func MatrixJSON(w io.Writer, m *Matrix) {
 	writeJSON(w, out)
 }
 
+func reasonsJSON(reasons []Reason) (out []jsonReason) {
+	for _, r := range reasons {
+		out = append(out, jsonReason{r.Text, r.Objects})
+	}
+	return out
+}
+
 // csvHeader are the columns of CSV.
 var csvHeader = []string{"policy", "kind", "action", "object", "file", "line", "reasons"}
 
 // MatrixCSV writes a line for each policy and each object that it matches, and one with the action
-// "nothing" for each policy that matches nothing.
+// "nothing" for each policy, and each rule of other policies, that matches nothing.
 func MatrixCSV(w io.Writer, m *Matrix) {
 	out := csv.NewWriter(w)
 	write := func(fields ...string) {
@@ -90,8 +106,12 @@ func MatrixCSV(w io.Writer, m *Matrix) {
 	}
 	write(csvHeader...)
 	for i := range m.Policies {
-		if p := &m.Policies[i]; p.Nothing != "" {
+		p := &m.Policies[i]
+		if p.Nothing != "" {
 			write(p.Policy, p.Kind, "nothing", "", p.At.File, strconv.Itoa(p.At.Line), p.Nothing)
+		}
+		for _, rule := range p.Idle {
+			write(p.Policy, p.Kind, "nothing", "", rule.At.File, strconv.Itoa(rule.At.Line), rule.Name+": "+rule.Nothing)
 		}
 	}
 	for _, o := range m.Objects {

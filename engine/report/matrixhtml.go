@@ -53,16 +53,25 @@ func (b *htmlWriter) matrixPolicies(m *Matrix) {
 			b.write(`<td class="n">%s</td>`, strconv.Itoa(c.of(p)))
 		}
 		b.write("<td>%s", p.Nothing)
-		for _, r := range p.Reasons {
-			b.write(`<details><summary>%s: %s</summary><ul>`, strconv.Itoa(len(r.Objects)), r.Text)
-			for _, id := range r.Objects {
-				b.write("<li>%s</li>", id)
-			}
-			b.write("</ul></details>")
+		b.matrixReasons(p.Reasons)
+		for _, rule := range p.Idle {
+			b.write("<div>%s matches nothing: %s</div>", rule.Name, rule.Nothing)
+			b.matrixReasons(rule.Reasons)
 		}
 		b.write("</td></tr>\n")
 	}
 	b.write("</table>\n")
+}
+
+// matrixReasons writes reasons with their objects.
+func (b *htmlWriter) matrixReasons(reasons []Reason) {
+	for _, r := range reasons {
+		b.write(`<details><summary>%s: %s</summary><ul>`, strconv.Itoa(len(r.Objects)), r.Text)
+		for _, id := range r.Objects {
+			b.write("<li>%s</li>", id)
+		}
+		b.write("</ul></details>")
+	}
 }
 
 // matrixCells writes a row for every object and every policy that matches it.

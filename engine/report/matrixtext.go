@@ -123,9 +123,18 @@ func (m *Matrix) policyText(w io.Writer, p *MatrixPolicy) {
 	case len(p.Reasons) > 0:
 		fmt.Fprintf(w, "\n%s leaves %s alone%s\n", p.Name, plural(p.LeftAlone(), "object", "objects"), at(p.At))
 	}
-	for i, r := range p.Reasons {
+	m.listReasons(w, p.Reasons)
+	for _, rule := range p.Idle {
+		fmt.Fprintf(w, "\n%s of %s matches nothing%s\n    %s\n", rule.Name, p.Name, at(rule.At), rule.Nothing)
+		m.listReasons(w, rule.Reasons)
+	}
+}
+
+// listReasons writes reasons with their objects.
+func (m *Matrix) listReasons(w io.Writer, reasons []Reason) {
+	for i, r := range reasons {
 		if i == source.FewPlaces && !m.Verbose {
-			fmt.Fprintf(w, "    and for %d more reasons\n", len(p.Reasons)-i)
+			fmt.Fprintf(w, "    and for %d more reasons\n", len(reasons)-i)
 			break
 		}
 		fmt.Fprintf(w, "    %d: %s\n        %s\n", len(r.Objects), r.Text, m.listed(r.Objects))
@@ -192,9 +201,11 @@ func MatrixMarkdown(w io.Writer, m *Matrix) {
 	parts = append(parts, messages.String())
 	for i := range m.Policies {
 		var text strings.Builder
-		if m.policyText(&text, &m.Policies[i]); text.Len() > 0 {
-			title, rest, _ := strings.Cut(strings.TrimPrefix(text.String(), "\n"), "\n")
-			parts = append(parts, markdownDetails(title, rest))
+		m.policyText(&text, &m.Policies[i])
+		for paragraph := range strings.SplitSeq(text.String(), "\n\n") {
+			if title, rest, _ := strings.Cut(strings.Trim(paragraph, "\n"), "\n"); title != "" {
+				parts = append(parts, markdownDetails(title, rest+"\n"))
+			}
 		}
 	}
 	for i := range m.Objects {
