@@ -249,15 +249,8 @@ func (r *run) accounts(rules matchedRules) []Account {
 			}
 		}
 		for _, s := range program.Selects() {
-			a := find(program, s.ID, s.At)
-			if s.Purpose != policy.ToMatch {
-				continue
-			}
-			a.Selects = append(a.Selects, s)
-			for i := range a.Idle {
-				if idle := &a.Idle[i]; slices.Contains(idle.Rules, s.ID.OfRule()) {
-					idle.Selects = append(idle.Selects, s)
-				}
+			if a := find(program, s.ID, s.At); s.Purpose == policy.ToMatch {
+				a.selects(s)
 			}
 		}
 	}
@@ -275,6 +268,16 @@ func (r *run) accounts(rules matchedRules) []Account {
 		}
 	}
 	return all
+}
+
+// selects adds what a rule of the policy selects.
+func (a *Account) selects(s policy.Selected) {
+	a.Selects = append(a.Selects, s)
+	for i := range a.Idle {
+		if idle := &a.Idle[i]; slices.Contains(idle.Rules, s.ID.OfRule()) {
+			idle.Selects = append(idle.Selects, s)
+		}
+	}
 }
 
 // rulesOf returns the IDs of the rules of a part.
