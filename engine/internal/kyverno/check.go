@@ -23,11 +23,14 @@ const maxCheckedKinds = 40
 // misfit is a part of a patch that does not fit the type of a kind.
 type misfit struct {
 	// path is that of the part. offset is where the part begins in the text at the path, if it is in
-	// one.
+	// one; or it is atKey.
 	path               change.Path
 	offset             int
 	code, text, advice string
 }
+
+// atKey is the offset of a part that is the key of its path.
+const atKey = -1
 
 // checkPatches checks the patches of the rule against the schemas of its kinds. It skips parts with
 // anchors or variables.
@@ -123,7 +126,10 @@ func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found
 	for _, m := range first {
 		if n := len(fitting[m.spot()]); n == len(versions) || !asks {
 			at := r.at(m.path)
-			if m.offset > 0 {
+			switch {
+			case m.offset == atKey:
+				at = r.policy.document.Key(m.path)
+			case m.offset > 0:
 				at = r.policy.document.In(m.path, m.offset)
 			}
 			found = append(found, r.warning(at, m.path, m.code, m.text, m.advice))
@@ -220,7 +226,7 @@ func misfitFields(n policy.Node, object map[string]any, t *schema.Type, k *schem
 		} else if of == nil {
 			if len(t.Fields) > 0 {
 				found = append(found, misfit{
-					inner.Path, 0, "field-undefined", fmt.Sprintf("%s has no field %s, so the server drops it", titleOf(k), field.Key(bare)), k.SuggestField(t, bare, field),
+					inner.Path, atKey, "field-undefined", fmt.Sprintf("%s has no field %s, so the server drops it", titleOf(k), field.Key(bare)), k.SuggestField(t, bare, field),
 				})
 			}
 			continue

@@ -9,7 +9,6 @@ import (
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
-	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -100,9 +99,6 @@ func (p *program) Selects() []policy.Selected {
 	}
 	return all
 }
-
-// Check implements policy.Program.
-func (*program) Check(*schema.Registry) []source.Diagnostic { return nil }
 
 // Parts implements policy.Program: it returns the rules.
 func (p *program) Parts() []policy.Part {
