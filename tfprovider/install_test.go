@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -108,6 +109,45 @@ func TestInstall(t *testing.T) {
 			if got[address] != mutated(name) {
 				t.Errorf("%s: %s", address, got[address])
 			}
+		}
+	}
+}
+
+// TestInstallGuide follows the guide about builds that are not in a registry.
+func TestInstallGuide(t *testing.T) {
+	guide, err := os.ReadFile("templates/guides/install.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, home := terraform(t), t.TempDir()
+	blocks := func(language string) (found []string) {
+		for _, block := range strings.Split(string(guide), "```"+language+"\n")[1:] {
+			text, _, _ := strings.Cut(block, "```")
+			found = append(found, text)
+		}
+		return found
+	}
+	build := exec.Command("bash", "-euc", strings.ReplaceAll(blocks("sh")[0], "$HOME", home))
+	build.Dir = ".."
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	kubernetes := strings.Replace(required, "required_providers {", "required_providers {\n    kubernetes = { source = \"hashicorp/kubernetes\" }", 1)
+	parts := "provider::preadmit::split(" + heredoc(configMap("a")) + ")"
+	for i, test := range []struct {
+		configuration string
+		installs      bool
+	}{
+		{required + "output \"x\" {\n  value = " + parts + "\n}\n", true},
+		{kubernetes + "resource \"kubernetes_manifest\" \"x\" {\n  manifest = " + parts + "\n}\n", false},
+	} {
+		text := strings.NewReplacer("/home/me/preadmit/bin", binaries(t), "/home/me/providers", binaries(t), "/home/me", home).Replace(blocks("hcl")[i])
+		c := &cli{client, configuration(t, map[string]string{"main.tf": test.configuration}), []string{"TF_CLI_CONFIG_FILE=" + configFile(t, text)}}
+		if test.installs {
+			c.run(t, "init")
+		}
+		if output := c.run(t, "plan"); test.installs == strings.Contains(output, "overrides are in effect") {
+			t.Error(output)
 		}
 	}
 }

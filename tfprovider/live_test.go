@@ -41,6 +41,7 @@ func TestLive(t *testing.T) {
 	t.Run("example", l.example)
 	t.Run("kinds", l.kinds)
 	t.Run("recorded", l.recorded)
+	t.Run("foreign", l.foreign)
 }
 
 // live is one run with a cluster.
@@ -67,7 +68,7 @@ func (l *live) kubectl(input string, arguments ...string) (string, error) {
 	var output, problems bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(input), &output, &problems
 	if err := command.Run(); err != nil {
-		return "", fmt.Errorf("kubectl %q: %w\n%s", arguments, err, problems.String())
+		return output.String(), fmt.Errorf("kubectl %q: %w\n%s", arguments, err, problems.String())
 	}
 	return output.String(), nil
 }
@@ -170,23 +171,6 @@ func objects(t *testing.T, pattern string) []map[string]any {
 	return all
 }
 
-// example applies the examples without changes.
-func (l *live) example(t *testing.T) {
-	const examples = "../examples/terraform/"
-	l.install(t, slices.Concat(objects(t, examples+"kubernetes-manifest/namespaces.yaml"), objects(t, examples+"kubernetes-manifest/policies/*.yaml")))
-	for _, name := range []string{"kubernetes-manifest", "kubectl-manifest"} {
-		t.Run(name, func(t *testing.T) {
-			c := l.cli(t, nil)
-			if err := os.CopyFS(c.directory, os.DirFS(examples+name)); err != nil {
-				t.Fatal(err)
-			}
-			c.run(t, "apply", "-auto-approve")
-			c.run(t, "plan", "-detailed-exitcode")
-			c.run(t, "destroy", "-auto-approve")
-		})
-	}
-}
-
 // liveCase is a manifest with its policies.
 type liveCase struct {
 	Manifest string   `json:"manifest"`
@@ -194,7 +178,7 @@ type liveCase struct {
 	Context  []string `json:"context"`
 }
 
-const liveProviders = `
+const liveRequired = `
 terraform {
   required_providers {
     preadmit = { source = "preadmit/preadmit" }
@@ -202,11 +186,17 @@ terraform {
     kubectl = { source = "alekc/kubectl" }
   }
 }
+`
+
+const liveProviders = liveRequired + `
 locals {
-  cases = jsondecode(file("${path.module}/cases.json"))
-  user  = jsondecode(file("${path.module}/user.json"))
+  cases    = jsondecode(file("${path.module}/cases.json"))
+  policies = jsondecode(file("${path.module}/policies.json"))
+  user     = jsondecode(file("${path.module}/user.json"))
+  # The server adds the uid of a Job to the labels of its template.
+  job_fields = ["metadata.labels", "metadata.annotations", "spec.template.metadata.labels"]
   admitted = { for how, cases in local.cases : how => { for key, case in cases :
-    key => provider::preadmit::mutate(case.manifest, case.policies, {
+    key => provider::preadmit::mutate(case.manifest, concat(local.policies, case.policies), {
       context = case.context, for = "${trimprefix(how, "with-")}_manifest", allow_no_policies = true, request = { user = local.user, authorizer = "allow" }
     })
   } if startswith(how, "with-") }
@@ -215,10 +205,12 @@ locals {
 resource "kubernetes_manifest" "with" {
   for_each = local.admitted["with-kubernetes"]
   manifest = jsondecode(each.value)
+  computed_fields = jsondecode(each.value).kind == "Job" ? local.job_fields : null
 }
 resource "kubernetes_manifest" "without" {
   for_each = local.given["without-kubernetes"]
   manifest = jsondecode(each.value)
+  computed_fields = jsondecode(each.value).kind == "Job" ? local.job_fields : null
 }
 resource "kubectl_manifest" "with" {
   for_each         = local.admitted["with-kubectl"]
@@ -245,33 +237,28 @@ func address(variant, key string) string {
 var changesTo = regexp.MustCompile(`When applying changes to (\S+), provider`)
 
 // apply applies cases, and returns the failure for each address: the error, or the actions of the second
-// plan.
+// plan. It goes on without the cases that Terraform cannot plan.
 func (l *live) apply(t *testing.T, c *cli) map[string]string {
 	t.Helper()
 	problems := map[string]string{}
-	output, _ := c.try("apply", "-auto-approve", "-json")
-	applied := false
-	for line := range strings.Lines(output) {
-		var message struct {
-			Type       string
-			Diagnostic struct{ Severity, Summary, Detail, Address string }
+	for planned := false; !planned; {
+		var found map[string]string
+		found, planned = failures(c.try("apply", "-auto-approve", "-json"))
+		if !planned && found[""] != "" {
+			found = map[string]string{}
+			l.crashes(t, c, readCases(t, c), found)
 		}
-		if json.Unmarshal([]byte(line), &message) != nil {
-			continue
-		}
-		applied = applied || message.Type == "change_summary"
-		if d := message.Diagnostic; d.Severity == "error" {
-			at := d.Address
-			if named := changesTo.FindStringSubmatch(d.Detail); at == "" && named != nil {
-				at = named[1]
-			}
-			problems[at] += d.Summary + ": " + strings.ReplaceAll(d.Detail, "\n", " ") + " "
+		remove(t, c, found)
+		maps.Copy(problems, found)
+	}
+	for planned := false; !planned; {
+		var found map[string]string
+		found, planned = failures(c.try("plan", "-json", "-out=second"))
+		remove(t, c, found)
+		for address, problem := range found {
+			problems[address] = "the second plan fails: " + problem
 		}
 	}
-	if !applied && len(problems) == 0 {
-		t.Fatal(output)
-	}
-	c.run(t, "plan", "-out=second")
 	var plan struct {
 		Changes []struct {
 			Address string
@@ -287,6 +274,98 @@ func (l *live) apply(t *testing.T, c *cli) map[string]string {
 		}
 	}
 	return problems
+}
+
+// failures returns the errors in the output of Terraform by address, and whether it could plan.
+func failures(output string, err error) (problems map[string]string, planned bool) {
+	problems = map[string]string{}
+	crash := ""
+	for line := range strings.Lines(output) {
+		var message struct {
+			Type       string
+			Diagnostic struct{ Severity, Summary, Detail, Address string }
+		}
+		if json.Unmarshal([]byte(line), &message) != nil {
+			crash += line // the stack of a provider
+			continue
+		}
+		planned = planned || message.Type == "change_summary"
+		if d := message.Diagnostic; d.Severity == "error" {
+			at := d.Address
+			if named := changesTo.FindStringSubmatch(d.Detail); at == "" && named != nil {
+				at = named[1]
+			}
+			problems[at] += d.Summary + ": " + strings.ReplaceAll(d.Detail, "\n", " ") + " "
+		}
+	}
+	if err != nil && (len(problems) == 0 || problems[""] != "") {
+		problems[""] += crash
+	}
+	return problems, planned
+}
+
+// crashes adds the cases whose plan crashes a provider: Terraform does not name them. It plans ever smaller
+// parts of the configuration.
+func (l *live) crashes(t *testing.T, c *cli, cases map[string]map[string]liveCase, found map[string]string) {
+	t.Helper()
+	var all []string
+	halves := [2]map[string]map[string]liveCase{{}, {}}
+	for _, variant := range variants {
+		halves[0][variant], halves[1][variant] = map[string]liveCase{}, map[string]liveCase{}
+		for _, key := range slices.Sorted(maps.Keys(cases[variant])) {
+			halves[len(all)%2][variant][key] = cases[variant][key]
+			all = append(all, address(variant, key))
+		}
+	}
+	writeCases(t, c, cases)
+	defer writeCases(t, c, cases)
+	problems, _ := failures(c.try("plan", "-json"))
+	switch {
+	case problems[""] == "":
+	case len(all) == 1:
+		found[all[0]] = problems[""]
+	default:
+		l.crashes(t, c, halves[0], found)
+		l.crashes(t, c, halves[1], found)
+	}
+}
+
+func readCases(t *testing.T, c *cli) map[string]map[string]liveCase {
+	t.Helper()
+	cases := map[string]map[string]liveCase{}
+	text, err := os.ReadFile(filepath.Join(c.directory, "cases.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &cases)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+func writeCases(t *testing.T, c *cli, cases map[string]map[string]liveCase) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(c.directory, "cases.json"), []byte(inJSON(t, cases)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// remove removes the cases with problems from a configuration, so that Terraform can plan the others.
+func remove(t *testing.T, c *cli, problems map[string]string) {
+	t.Helper()
+	cases, removed := readCases(t, c), 0
+	for variant, of := range cases {
+		for key := range of {
+			if problems[address(variant, key)] != "" {
+				delete(of, key)
+				removed++
+			}
+		}
+	}
+	if removed < len(problems) {
+		t.Fatalf("a problem is not of a case: %v", problems)
+	}
+	writeCases(t, c, cases)
 }
 
 // recorded applies the recorded cases whose policies can be confined to a namespace.
@@ -335,7 +414,7 @@ func (l *live) recorded(t *testing.T) {
 		}
 	}
 	l.install(t, installed)
-	c := l.cli(t, map[string]string{"main.tf": liveProviders, "cases.json": inJSON(t, cases), "user.json": l.user(t)})
+	c := l.cli(t, map[string]string{"main.tf": liveProviders, "cases.json": inJSON(t, cases), "policies.json": "[]", "user.json": l.user(t)})
 	problems := l.apply(t, c)
 	table := map[string]int{}
 	for _, variant := range variants {
@@ -496,7 +575,7 @@ func (l *live) kinds(t *testing.T) {
 	}
 	before, after := policies("blue"), policies("green")
 	l.install(t, slices.Concat(given, before, []map[string]any{namespace(id+"-0", id), namespace(id+"-2", id)}))
-	c := l.cli(t, map[string]string{"main.tf": liveProviders, "cases.json": cases(before), "user.json": l.user(t)})
+	c := l.cli(t, map[string]string{"main.tf": liveProviders, "cases.json": cases(before), "policies.json": "[]", "user.json": l.user(t)})
 	for address, problem := range l.apply(t, c) {
 		t.Errorf("%s: %s", address, problem)
 	}

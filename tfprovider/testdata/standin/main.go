@@ -30,6 +30,8 @@ var (
 			"manifest": schema.DynamicAttribute{Required: true},
 			"stored":   schema.StringAttribute{Optional: true},
 			"object":   schema.DynamicAttribute{Computed: true},
+
+			"computed_fields": schema.ListAttribute{Optional: true, ElementType: types.StringType},
 		},
 		"kubectl_manifest": {"yaml_body": schema.StringAttribute{Required: true, Sensitive: true}},
 		"local_file":       {"filename": text, "content": text},
@@ -102,6 +104,11 @@ func (r *standInResource) Metadata(_ context.Context, _ resource.MetadataRequest
 
 func (r *standInResource) Schema(_ context.Context, _ resource.SchemaRequest, response *resource.SchemaResponse) {
 	response.Schema = schema.Schema{Attributes: resources[r.name]}
+	if r.name == "kubernetes_manifest" {
+		response.Schema.Blocks = map[string]schema.Block{"field_manager": schema.SingleNestedBlock{
+			Attributes: map[string]schema.Attribute{"force_conflicts": schema.BoolAttribute{Optional: true}},
+		}}
+	}
 }
 
 // ModifyPlan plans an object as the provider of Kubernetes does: what the manifest sets is

@@ -1,0 +1,40 @@
+terraform {
+  required_version = ">= 1.8"
+  required_providers {
+    preadmit = {
+      source  = "preadmit/preadmit"
+      version = "~> 0.1"
+    }
+    kubernetes = {
+      source  = "hashicorp/kubernetes"
+      version = ">= 2.38"
+    }
+    kubectl = {
+      source  = "alekc/kubectl"
+      version = "~> 2.1"
+    }
+  }
+}
+
+variable "policies" {
+  description = "The directory with the policies of the cluster, or with their next version to see what it changes."
+  default     = "policies"
+}
+
+locals {
+  policies  = [for f in sort(fileset(path.module, "${var.policies}/*.yaml")) : file("${path.module}/${f}")]
+  context   = [file("${path.module}/namespaces.yaml")]
+  manifests = provider::preadmit::split(file("${path.module}/manifests.yaml"))
+}
+
+resource "kubernetes_manifest" "web" {
+  manifest = jsondecode(provider::preadmit::mutate(local.manifests["apps/Deployment/shop/web"], local.policies, {
+    context = local.context, for = "kubernetes_manifest"
+  }))
+}
+
+resource "kubectl_manifest" "web" {
+  yaml_body = provider::preadmit::mutate(local.manifests["_/Service/shop/web"], local.policies, {
+    context = local.context, for = "kubectl_manifest"
+  })
+}
