@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/internal/witness"
@@ -86,7 +88,11 @@ func (r *run) tryGenerated(d *manifest.Document, documents []*manifest.Document,
 
 // effectOf says what a failure does in a cluster.
 func effectOf(f policy.Failure) string {
-	if f.Ignored {
+	var crash *jsonpatch.CrashError
+	switch {
+	case errors.As(f.Err, &crash):
+		return "a server panics in every request for an object that it matches"
+	case f.Ignored:
 		return "in a cluster it has no effect, and no message says so"
 	}
 	return "a cluster denies every object that it matches"

@@ -17,7 +17,7 @@ const mostMarkdown = 64000
 // object, folded. Parts that would make the comment too long for GitHub are only counted.
 func Markdown(w io.Writer, r *Report) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**preadmit**: %s\n", r.headline())
+	fmt.Fprintf(&b, "**preadmit**: %s%s\n", r.deniedFirst(), r.headline())
 	kinds, authors := r.changedBy()
 	markdownTable(&b, r.authorTitle("policy"), authors)
 	markdownTable(&b, "kind", kinds)
@@ -32,6 +32,20 @@ func Markdown(w io.Writer, r *Report) {
 	io.WriteString(w, b.String())
 }
 
+// deniedFirst says how many manifests policies deny, before the headline; "" if none.
+func (r *Report) deniedFirst() string {
+	denied := map[string]bool{}
+	for _, d := range r.Diagnostics {
+		if d.Severity == source.Error && d.Code == source.CodeDenied {
+			denied[d.Origin.String()+" "+d.Subject] = true
+		}
+	}
+	if len(denied) == 0 {
+		return ""
+	}
+	return plural(len(denied), "manifest", "manifests") + " denied; "
+}
+
 // markdownParts writes parts of a comment, as far as it has room for them, and counts the others. command
 // prints them all.
 func markdownParts(b *strings.Builder, parts []string, command string) {
@@ -44,11 +58,18 @@ func markdownParts(b *strings.Builder, parts []string, command string) {
 	}
 }
 
-// markdownMessages writes errors and warnings as a list, as far as they leave half of the comment.
+// markdownMessages writes errors and warnings as a list, as far as they leave half of the comment. The
+// other lines of a message are a list below its first line.
 func markdownMessages(b *strings.Builder, diagnostics []source.Diagnostic) {
 	left := 0
 	for _, d := range diagnostics {
-		switch text := markdownCode(strings.ReplaceAll(d.String(), "\n", " ")); {
+		var lines []string
+		for line := range strings.SplitSeq(d.String(), "\n") {
+			if line = strings.TrimSpace(line); line != "" && line != "^" {
+				lines = append(lines, markdownCode(line))
+			}
+		}
+		switch text := strings.Join(lines, "\n  - "); {
 		case d.Severity == source.Info:
 		case left > 0 || b.Len()+len(text) > mostMarkdown/2:
 			left++
