@@ -1,8 +1,13 @@
 package engine
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
@@ -13,23 +18,24 @@ type Field struct {
 	Type string
 }
 
-// Fields returns the fields that objects of a kind may have at a path, sorted by name, for
-// completion in editors. The path has names of fields and keys of maps; the items of a list are at
-// the path of the list. The result is empty if the kind is unknown, or if the value at the path has
-// no named fields. CustomResourceDefinitions in the context count as for Compile.
-func Fields(context []*manifest.Stream, options Options, kind gvk.Kind, path ...string) []Field {
+// Schemas has the kinds that are known, with their fields, for editors. A nil Schemas knows none.
+type Schemas struct{ set *Set }
+
+// NewSchemas returns the built-in kinds, and those that the options and CustomResourceDefinitions in
+// the context define. The context counts as for Compile.
+func NewSchemas(context []*manifest.Stream, options Options) *Schemas {
 	set, _ := newSet(nil, context, options)
 	if set == nil {
 		return nil
 	}
-	known := set.schemas.Lookup(kind)
-	if known == nil {
-		return nil
-	}
-	t := itemOf(known.Type())
-	for _, name := range path {
-		t = itemOf(t.FieldType(name))
-	}
+	return &Schemas{set}
+}
+
+// Fields returns the fields that objects of a kind may have at a path, sorted by name. The path has
+// names of fields and keys of maps; the items of a list are at the path of the list. The result is
+// empty if the kind is unknown, or if the value at the path has no named fields.
+func (s *Schemas) Fields(kind gvk.Kind, path ...string) []Field {
+	t := itemOf(s.at(kind, path))
 	if t == nil {
 		return nil
 	}
@@ -38,6 +44,64 @@ func Fields(context []*manifest.Stream, options Options, kind gvk.Kind, path ...
 		fields = append(fields, Field{f.Name, describe(f.Type)})
 	}
 	return fields
+}
+
+// TypeAt returns the type of the value at a path in objects of a kind, in the words of Field; "" if it is
+// unknown.
+func (s *Schemas) TypeAt(kind gvk.Kind, path ...string) string { return describe(s.at(kind, path)) }
+
+// at returns the type at a path; nil if it is unknown.
+func (s *Schemas) at(kind gvk.Kind, path []string) *schema.Type {
+	if s == nil {
+		return nil
+	}
+	known := s.set.schemas.Lookup(kind)
+	if known == nil {
+		return nil
+	}
+	t := known.Type()
+	for _, name := range path {
+		t = itemOf(t).FieldType(name)
+	}
+	return t
+}
+
+// Kinds returns all kinds, sorted.
+func (s *Schemas) Kinds() []gvk.Kind { return s.Selected([]string{"*"}, []string{"*"}, []string{"*"}) }
+
+// Selected returns the kinds that a rule of a policy selects. Each list may have wildcards.
+func (s *Schemas) Selected(groups, versions, resources []string) []gvk.Kind {
+	if s == nil {
+		return nil
+	}
+	matches := func(patterns []string, name string) bool {
+		return slices.ContainsFunc(patterns, func(pattern string) bool {
+			resource, _, _ := strings.Cut(pattern, "/")
+			return wildcard.Match(resource, name)
+		})
+	}
+	var kinds []gvk.Kind
+	for _, k := range s.set.schemas.Kinds() {
+		if k.Resource != "" && matches(groups, k.Group) && matches(versions, k.Version) && matches(resources, k.Resource) {
+			kinds = append(kinds, k.Kind)
+		}
+	}
+	return kinds
+}
+
+// Function is a function that expressions in CEL may call.
+type Function = celenv.Function
+
+// Functions returns the functions that expressions of MutatingAdmissionPolicies may call, sorted by name.
+func (s *Schemas) Functions() []Function {
+	if s == nil {
+		return nil
+	}
+	found, err := celenv.New(s.set.settings.minor).Functions()
+	if err != nil {
+		return nil // a policy with an expression has the error
+	}
+	return found
 }
 
 // itemOf returns the type of the items of a list, at any depth. It returns other types unchanged.

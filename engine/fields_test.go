@@ -47,16 +47,16 @@ func TestFields(t *testing.T) {
 		{widget, []string{"spec"}, engine.Field{Name: "sizes", Type: "list of integers"}},
 		{widget, []string{"spec"}, engine.Field{Name: "colors", Type: "map of strings"}},
 	} {
-		if got := engine.Fields([]*manifest.Stream{context}, engine.Options{}, test.kind, test.path...); !slices.Contains(got, test.want) {
+		if got := engine.NewSchemas([]*manifest.Stream{context}, engine.Options{}).Fields(test.kind, test.path...); !slices.Contains(got, test.want) {
 			t.Errorf("%s %v: %v has no %v", test.kind, test.path, got, test.want)
 		}
 	}
 	for _, path := range [][]string{{"metadata", "labels"}, {"spec", "replicas"}, {"spec", "nothing", "below"}} {
-		if got := engine.Fields(nil, engine.Options{}, deployment, path...); len(got) > 0 {
+		if got := engine.NewSchemas(nil, engine.Options{}).Fields(deployment, path...); len(got) > 0 {
 			t.Errorf("%v has fields: %v", path, got)
 		}
 	}
-	if got := engine.Fields(nil, engine.Options{}, widget); len(got) > 0 {
+	if got := engine.NewSchemas(nil, engine.Options{}).Fields(widget); len(got) > 0 {
 		t.Errorf("a kind that nobody knows has fields: %v", got)
 	}
 }

@@ -34,9 +34,9 @@ var ladder = [][]string{
 	{"engine/internal/builtin", "engine/internal/validation", "engine/internal/mapolicy", "engine/internal/vapolicy", "engine/internal/mutationtree", "engine/internal/kyverno", "engine/internal/mutatingpolicy", "engine/internal/gatekeeper", "engine/internal/webhook"},
 	{"engine/internal/migrate"},
 	{"engine"},
-	{"engine/report", "internal/input", "internal/cluster", "internal/editor"},
-	{"internal/triage", "internal/hookcall", "internal/lsp"},
-	{"internal/settings"},
+	{"engine/report", "internal/input", "internal/cluster"},
+	{"internal/triage", "internal/hookcall", "internal/editor"},
+	{"internal/settings", "internal/lsp"},
 	{"krmfn", "tfprovider", "engine/enginetest"},
 	{"krmfn/preadmit", "internal/growth", "tfprovider/terraform-provider-preadmit", "examples/library"},
 }

@@ -1,6 +1,7 @@
 package krmfn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -140,8 +141,69 @@ func (e *editorScript) run(line string) string {
 
 // ask sends a request about a place.
 func (e *editorScript) ask(words []string) string {
-	e.t.Fatalf("unknown command %s", words[0])
-	return ""
+	c := e.client
+	var b strings.Builder
+	at := func() int { return e.cursor(words[1], words[2]) }
+	switch words[0] {
+	case "complete":
+		wanted := words[3:]
+		items, _ := c.ask("textDocument/completion", words[1], at(), nil).([]any)
+		fmt.Fprintf(&b, "%s\n", plural(len(items), "item", "items"))
+		for _, item := range items {
+			item := item.(map[string]any)
+			if len(wanted) > 0 && !slices.Contains(wanted, item["label"].(string)) {
+				continue
+			}
+			fmt.Fprintln(&b, strings.TrimSpace(fmt.Sprint(item["label"], "  ", cmp.Or(item["detail"], any("")))))
+		}
+	case "hover":
+		hover, _ := c.ask("textDocument/hover", words[1], at(), nil).(map[string]any)
+		if hover == nil {
+			return "nothing"
+		}
+		return hover["contents"].(map[string]any)["value"].(string)
+	case "definition", "references":
+		found, _ := c.ask("textDocument/"+words[0], words[1], at(), map[string]any{"context": map[string]any{"includeDeclaration": true}}).([]any)
+		for _, location := range found {
+			location := location.(map[string]any)
+			fmt.Fprintln(&b, c.place(c.nameOf(location["uri"].(string)), location["range"]))
+		}
+	case "rename":
+		return c.rename(words[1], at(), words[3])
+	case "symbols", "lenses":
+		method := map[string]string{"symbols": "documentSymbol", "lenses": "codeLens"}[words[0]]
+		found, _ := c.request("textDocument/"+method, map[string]any{"textDocument": map[string]any{"uri": c.uri(words[1])}}).([]any)
+		for _, item := range found {
+			item := item.(map[string]any)
+			if words[0] == "lenses" {
+				fmt.Fprintf(&b, "%s: %s\n", c.place(words[1], item["range"]), item["command"].(map[string]any)["title"])
+			} else {
+				fmt.Fprintf(&b, "%s: %s %s\n", c.place(words[1], item["selectionRange"]), item["detail"], item["name"])
+			}
+		}
+	default:
+		e.t.Fatalf("unknown command %s", words[0])
+	}
+	return b.String()
+}
+
+// rename renames what is at an offset.
+func (c *lspClient) rename(name string, at int, to string) string {
+	answer, _ := c.ask("textDocument/rename", name, at, map[string]any{"newName": to}).(map[string]any)
+	if answer["message"] != nil {
+		return answer["message"].(string)
+	}
+	changes, _ := answer["changes"].(map[string]any)
+	edits, _ := changes[c.uri(name)].([]any)
+	var b strings.Builder
+	for _, edit := range slices.Backward(edits) { // from the end, so that positions hold
+		edit := edit.(map[string]any)
+		span := edit["range"].(map[string]any)
+		fmt.Fprintln(&b, c.place(name, span))
+		text := c.texts[name]
+		c.replace(name, c.offset(text, span["start"]), c.offset(text, span["end"]), edit["newText"].(string))
+	}
+	return b.String()
 }
 
 // cursor returns the offset of "^" in a text of a file.

@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/editor"
 	"github.com/preadmit/preadmit/internal/input"
 	"github.com/preadmit/preadmit/internal/lsp"
 )
@@ -65,6 +66,7 @@ func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.A
 	var c config
 	given.apply(&c)
 	c.options.Build, c.options.Output, c.options.AllowEmpty = false, "", true
+	c.observers = append(c.observers, engine.Views(), engine.Judge())
 	f := p.files(&c)
 	f.except = p.named(&c)
 	in := p.inspect(ctx, &c, f)
@@ -72,7 +74,9 @@ func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.A
 		return nil
 	}
 	w.last = w.remember(in, &p, f)
-	return &lsp.Analysis{Findings: slices.Concat(problems, in.findings)}
+	run := in.reported.run
+	state := editor.NewState(engine.NewSchemas(w.last.context, in.reported.config.options.Engine), run.inputs, run.outcome)
+	return &lsp.Analysis{Findings: slices.Concat(problems, in.findings), State: state}
 }
 
 // named returns the files that the options of a config name.
@@ -168,6 +172,15 @@ func (w *workspace) Path(name string) string {
 		return ""
 	}
 	return w.process.absolute(filepath.FromSlash(name))
+}
+
+// Name implements lsp.Workspace.
+func (w *workspace) Name(path string) string {
+	name, err := filepath.Rel(w.process.Dir, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(name)
 }
 
 // Read implements lsp.Workspace.

@@ -114,6 +114,7 @@ func (s *server) checkAll() {
 		buffers[path] = b.text.content
 	}
 	isDone := revision == s.checks.checked
+	s.checks.files = nil // a complete check covers them
 	s.lock.Unlock()
 	if isDone {
 		s.finish(revision, nil, nil)
@@ -138,6 +139,9 @@ func (s *server) finish(revision int, analysis *Analysis, alone map[string][]sou
 		return
 	}
 	if analysis != nil {
+		if analysis.State != nil {
+			s.state = analysis.State
+		}
 		s.publishAll(analysis.Findings, alone)
 	}
 	s.checks.checked = revision

@@ -15,7 +15,7 @@
 //
 // The files in order: server.go (the life of a server), connection.go (messages), text.go (texts and
 // positions), buffers.go (open files), check.go (when the workspace is checked), publish.go
-// (diagnostics).
+// (diagnostics), features.go (answers about places).
 package lsp
 
 import (
@@ -28,6 +28,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/editor"
 )
 
 // Workspace is a directory with policies and manifests.
@@ -41,6 +42,8 @@ type Workspace interface {
 	CheckFile(ctx context.Context, path, text string) (findings []source.Diagnostic, ok bool)
 	// Path returns the absolute path of a file in a diagnostic, or "".
 	Path(name string) string
+	// Name returns the name of a file in diagnostics.
+	Name(path string) string
 	// Read returns the text of a file on the disk; "" if it cannot be read.
 	Read(path string) string
 }
@@ -48,6 +51,8 @@ type Workspace interface {
 // Analysis is what a check has found.
 type Analysis struct {
 	Findings []source.Diagnostic
+	// State is what else is known; nil if the files could not be read.
+	State *editor.State
 }
 
 // Options are the options of a server.
@@ -65,7 +70,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, options Options) (o
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	connection := jsonrpc2.NewConn(jsonrpc2.NewStream(stream{in, out}), jsonrpc2.WithCodec(codec{}))
-	s := &server{options: options, client: protocol.ClientDispatcher(connection), ctx: ctx, exited: make(chan struct{}), buffers: map[string]*buffer{}}
+	s := &server{options: options, client: protocol.ClientDispatcher(connection), ctx: ctx, exited: make(chan struct{}), buffers: map[string]*buffer{}, state: &editor.State{}}
 	s.checks.wake = make(chan struct{}, 1)
 	s.checks.done = sync.NewCond(&s.lock)
 	connection.Go(ctx, handle(s))
@@ -98,7 +103,9 @@ type server struct {
 	// stopped says that the client has sent shutdown.
 	stopped bool
 	// buffers are the open files by their paths.
-	buffers   map[string]*buffer
+	buffers map[string]*buffer
+	// state is that of the last complete check.
+	state     *editor.State
 	checks    checks
 	published published
 }
@@ -117,14 +124,9 @@ func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*p
 		s.watches = w.DidChangeWatchedFiles != nil && w.DidChangeWatchedFiles.DynamicRegistration != nil && *w.DidChangeWatchedFiles.DynamicRegistration
 	}
 	s.workspace = s.options.Open(s.root(p))
-	yes, sync := true, protocol.TextDocumentSyncKindIncremental
 	return &protocol.InitializeResult{
-		ServerInfo: protocol.ServerInfo{Name: "preadmit", Version: protocol.NewOptional(s.options.Version)},
-		Capabilities: protocol.ServerCapabilities{
-			PositionEncoding:       protocol.PositionEncodingKind(s.unit),
-			TextDocumentSync:       &protocol.TextDocumentSyncOptions{OpenClose: &yes, Change: &sync, Save: protocol.Boolean(true)},
-			ExecuteCommandProvider: protocol.ExecuteCommandOptions{Commands: []string{commandCheck}},
-		},
+		ServerInfo:   protocol.ServerInfo{Name: "preadmit", Version: protocol.NewOptional(s.options.Version)},
+		Capabilities: s.capabilities(),
 	}, nil
 }
 

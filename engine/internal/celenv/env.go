@@ -9,7 +9,7 @@
 // evaluates it. Errors in expressions have the API server's texts. Results are plain Go values:
 // map[string]any, []any, string, int64, float64, bool, nil.
 //
-// The files in order: env.go, host.go, types.go (declared types), scope.go (compilation),
+// The files in order: env.go, host.go, functions.go (functions, for editors), types.go (declared types), scope.go (compilation),
 // compiler.go, activation.go (evaluation, lazy variables, costs), unknown.go and tracked.go (values
 // that are not known yet), order.go (maps in the order
 // of their keys), bounds.go (what costs do not bound), authorizer.go, object.go and patch.go

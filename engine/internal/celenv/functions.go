@@ -1,0 +1,61 @@
+package celenv
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/google/cel-go/common/decls"
+	"github.com/google/cel-go/common/types"
+)
+
+// Function describes a function of expressions, for editors.
+type Function struct {
+	Name string
+	// Member says that there is a form object.name(…).
+	Member bool
+	// Signatures are its forms, as in "string.contains(string) -> bool".
+	Signatures []string
+	// Doc says what it does; "" if its library does not say.
+	Doc string
+}
+
+// Functions returns the functions that expressions may call, sorted by name, without operators.
+func (e *Env) Functions() ([]Function, error) {
+	env, err := e.base()
+	if err != nil {
+		return nil, err
+	}
+	var found []Function
+	declared := env.Functions()
+	for _, name := range slices.Sorted(maps.Keys(declared)) {
+		if strings.IndexFunc(name, func(char rune) bool { return char != '.' && !unicode.IsLetter(char) && !unicode.IsDigit(char) }) >= 0 {
+			continue // an operator, or internal
+		}
+		f := Function{Name: name, Doc: declared[name].Description()}
+		for _, overload := range declared[name].OverloadDecls() {
+			f.Member = f.Member || overload.IsMemberFunction()
+			f.Signatures = append(f.Signatures, signature(name, overload))
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// signature returns the form of a function.
+func signature(name string, overload *decls.OverloadDecl) string {
+	arguments := overload.ArgTypes()
+	if overload.IsMemberFunction() && len(arguments) > 0 {
+		name, arguments = arguments[0].String()+"."+name, arguments[1:]
+	}
+	return name + "(" + strings.Join(textsOf(arguments), ", ") + ") -> " + overload.ResultType().String()
+}
+
+func textsOf(all []*types.Type) []string {
+	var texts []string
+	for _, t := range all {
+		texts = append(texts, t.String())
+	}
+	return texts
+}

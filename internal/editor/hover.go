@@ -1,0 +1,223 @@
+package editor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
+)
+
+// maxExamples is how many manifests are shown as examples.
+const maxExamples = 3
+
+// Hover describes what is at a position of a file, in Markdown; "" if nothing is known about it.
+func (s *State) Hover(text string, at source.Position) string {
+	l, ok := linesAt(text, at)
+	if !ok {
+		return ""
+	}
+	l.toWordEnd()
+	if e, ok := l.expressionAt(); ok {
+		return s.describeExpression(&l, e)
+	}
+	var parts []string
+	if match := entry().FindStringSubmatch(l.all[l.line]); match != nil {
+		name := strings.Trim(match[2], `"'`)
+		if k, ok := l.keyBelow(match[1]); ok {
+			if t := s.Schemas.TypeAt(k.kind, append(k.path, name)...); t != "" {
+				parts = append(parts, fmt.Sprintf("`%s`: %s", strings.Join(append(k.path, name), "."), t))
+			}
+		}
+	}
+	return strings.Join(append(parts, s.changesAt(&l, at)...), "\n\n")
+}
+
+// toWordEnd moves the cursor to the end of the word that it is in.
+func (l *lines) toWordEnd() {
+	rest := strings.TrimPrefix(l.all[l.line], l.before)
+	for i, char := range rest {
+		if !isWord(char) || char == '-' {
+			rest = rest[:i]
+			break
+		}
+	}
+	l.before += rest
+}
+
+// operand matches a chain of names at the end of a text.
+var operand = lazyregexp.New(`([A-Za-z_]\w*(?:\.\??\w+|\[[^\[\]]*\])*)$`)
+
+// describeExpression describes the operand at the end of a part of an expression: its type, and its value
+// in manifests that the policy matches.
+func (s *State) describeExpression(l *lines, e expression) string {
+	chain := operand().FindString(e.before)
+	if chain == "" {
+		return ""
+	}
+	sc := s.scopeOf(l)
+	sc.declare(e.before)
+	names := namesOf(chain)
+	for _, v := range sc.variables {
+		if len(names) == 2 && names[0] == "variables" && v.name == names[1] {
+			return "`" + chain + "`, a variable:\n\n```cel\n" + v.expression + "\n```" + s.examples(l, sc.resolve(chain))
+		}
+	}
+	for _, f := range s.celFunctions() {
+		if f.Name == names[len(names)-1] && !sc.declares(chain) {
+			return "```cel\n" + strings.Join(f.Signatures, "\n") + "\n```\n\n" + f.Doc
+		}
+	}
+	n := sc.resolve(chain)
+	for _, kind := range n.kinds {
+		if t := s.Schemas.TypeAt(kind, n.path...); t != "" {
+			return fmt.Sprintf("`%s`: %s", chain, t) + s.examples(l, n)
+		}
+	}
+	of := sc.resolve(strings.Join(names[:len(names)-1], "."))
+	if i := slices.IndexFunc(of.table, func(item Item) bool { return item.Name == names[len(names)-1] }); i >= 0 {
+		return strings.TrimSpace(fmt.Sprintf("`%s`: %s\n\n%s", chain, of.table[i].Detail, of.table[i].Doc))
+	}
+	return ""
+}
+
+// declares reports whether a chain leads to a field of a kind.
+func (sc *scope) declares(chain string) bool {
+	n := sc.resolve(chain)
+	return slices.ContainsFunc(n.kinds, func(kind gvk.Kind) bool { return sc.state.Schemas.TypeAt(kind, n.path...) != "" })
+}
+
+// examples shows a value in the first manifests that the policy at the cursor matches.
+func (s *State) examples(l *lines, n named) string {
+	policy := nameIn(l.all[l.begin:l.end])
+	var b strings.Builder
+	shown := 0
+	for _, v := range s.views {
+		if shown == maxExamples {
+			break
+		}
+		if !slices.Contains(n.kinds, v.kind) || !slices.Contains(v.by, policy) {
+			continue
+		}
+		shown++
+		found := valuesAt(v.object, n.path)
+		text := "not set"
+		if len(found) == 1 {
+			text = "`" + s.show(found[0]) + "`"
+		} else if len(found) > 1 {
+			text = "`" + s.show(found) + "`"
+		}
+		fmt.Fprintf(&b, "\n- %s: %s", source.Printable(v.id), text)
+	}
+	if shown == 0 {
+		return ""
+	}
+	return "\n\nAs policies see it:\n" + b.String()
+}
+
+// valuesAt returns the values at a path, where a list has those of all its items.
+func valuesAt(value any, path []string) []any {
+	if len(path) == 0 {
+		return []any{value}
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		if field, ok := v[path[0]]; ok {
+			return valuesAt(field, path[1:])
+		}
+	case []any:
+		var all []any
+		for _, item := range v {
+			all = append(all, valuesAt(item, path)...)
+		}
+		return all
+	}
+	return nil
+}
+
+// name matches the name of a document in block style.
+var name = lazyregexp.New(`(?m)^metadata:(?: *\{.*\bname: *["']?([^\s"',}]+)| *(?:#.*)?\n(?: +.*\n| *\n)*?  +name: *["']?([^\s"'#]+))`)
+
+// nameIn returns the name of the document in lines.
+func nameIn(lines []string) string {
+	match := name().FindStringSubmatch(strings.Join(lines, "\n") + "\n")
+	if match == nil {
+		return ""
+	}
+	return match[1] + match[2]
+}
+
+// changesAt says what policies change on a line of a manifest, and what a cluster will hold there.
+func (s *State) changesAt(l *lines, at source.Position) []string {
+	var parts []string
+	for _, e := range s.editsAt(l, at) {
+		var by []string
+		for _, c := range e.Causes {
+			who := "policy `" + c.Policy + "`"
+			switch {
+			case c.Plugin != "":
+				who = "admission plug-in `" + c.Plugin + "`"
+			case c.Policy == "":
+				who = string(c.Disposition)
+			}
+			if !slices.Contains(by, who) {
+				by = append(by, who)
+			}
+		}
+		becomes := "removed"
+		if e.Op != change.Remove {
+			becomes = "a cluster will hold `" + s.show(e.New) + "`"
+		}
+		parts = append(parts, fmt.Sprintf("`%s`: %s, because of %s", e.Path, becomes, strings.Join(by, ", ")))
+	}
+	return parts
+}
+
+// editsAt returns the edits of manifests on a line. What is added to a map is on the line of its key, too.
+func (s *State) editsAt(l *lines, at source.Position) []*report.Edit {
+	if s.Report == nil {
+		return nil
+	}
+	match := entry().FindStringSubmatch(strings.TrimRight(l.all[l.line], " \r"))
+	isMap := match != nil && match[3] == ""
+	var edits []*report.Edit
+	for i := range s.Report.Manifests {
+		for j := range s.Report.Manifests[i].Edits {
+			if e := &s.Report.Manifests[i].Edits[j]; e.At.File == at.File && (e.At.Line == at.Line || isMap && e.Op == change.Add && e.At.Line == at.Line+1) {
+				edits = append(edits, e)
+			}
+		}
+	}
+	return edits
+}
+
+// Lens is what the policies do, above a policy.
+type Lens struct {
+	At    source.Position
+	Title string
+}
+
+// Lenses returns what each policy of a file does to the manifests.
+func (s *State) Lenses(file string) []Lens {
+	if s.Matrix == nil {
+		return nil
+	}
+	var lenses []Lens
+	for i := range s.Matrix.Policies {
+		p := &s.Matrix.Policies[i]
+		if p.At.File != file {
+			continue
+		}
+		title := fmt.Sprintf("matches %d, changes %d, denies %d", p.Matched(), p.Counts[engine.Changed], p.Counts[engine.Denied])
+		if p.Nothing != "" {
+			title += ": " + p.Nothing
+		}
+		lenses = append(lenses, Lens{p.At, title})
+	}
+	return lenses
+}

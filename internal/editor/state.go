@@ -1,0 +1,148 @@
+package editor
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/redact"
+	"github.com/preadmit/preadmit/engine/report"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// State is what is known about a workspace. It does not change. The zero State knows nothing.
+type State struct {
+	// Schemas are the kinds and their fields.
+	Schemas *engine.Schemas
+	// Objects are the documents of all files.
+	Objects []Object
+	// Report and Matrix say what the policies do. They are nil before the first run.
+	Report *report.Report
+	Matrix *report.Matrix
+
+	// views are the manifests as policies see them.
+	views     []view
+	redactor  *redact.Redactor
+	once      sync.Once
+	functions []engine.Function
+}
+
+// Object is a document in a file.
+type Object struct {
+	Kind gvk.Kind
+	Name string
+	// At is the start of the document, and NameAt the position of its name.
+	At, NameAt source.Position
+	// IsPolicy says that the document belongs to a policy language.
+	IsPolicy bool
+	// Policy is the policy that a binding names, and PolicyAt the place where it does.
+	Policy   string
+	PolicyAt source.Position
+}
+
+// view is a manifest as policies see it.
+type view struct {
+	id     string
+	kind   gvk.Kind
+	object map[string]any
+	// by are the policies that match it.
+	by []string
+}
+
+// NewState returns the state of a workspace: its files, and the outcome of a run with the observers
+// Explain, Views and Judge, which may be nil.
+func NewState(schemas *engine.Schemas, streams []*manifest.Stream, outcome *engine.Outcome) *State {
+	s := &State{Schemas: schemas}
+	for _, stream := range streams {
+		for _, d := range stream.Documents() {
+			s.Objects = append(s.Objects, ObjectOf(d))
+		}
+	}
+	if outcome == nil {
+		return s
+	}
+	s.redactor = outcome.Secrets
+	s.Report = report.New(outcome, nil, nil, outcome.Secrets)
+	s.Matrix = report.NewMatrix(outcome, nil, outcome.Secrets)
+	for _, m := range outcome.Manifests {
+		if m.Sensitive || m.Before == nil || redact.IsSecretKind(m.Document.Kind().Kind) {
+			continue
+		}
+		v := view{id: m.ID, kind: m.Document.Kind(), object: m.Before}
+		for _, verdict := range m.Verdicts {
+			v.by = append(v.by, verdict.By.Policy)
+		}
+		s.views = append(s.views, v)
+	}
+	return s
+}
+
+// ObjectOf describes a document.
+func ObjectOf(d *manifest.Document) Object {
+	name, bound := change.Keys("metadata", "name"), change.Keys("spec", "policyName")
+	o := Object{Kind: d.Kind(), Name: d.Name(), At: d.At(nil), NameAt: d.At(name), IsPolicy: engine.IsPolicy(d.Kind())}
+	if o.Policy = d.TextAt("spec", "policyName"); o.Policy != "" {
+		o.PolicyAt = d.At(bound)
+	}
+	return o
+}
+
+// celFunctions returns the functions of expressions.
+func (s *State) celFunctions() []engine.Function {
+	s.once.Do(func() { s.functions = s.Schemas.Functions() })
+	return s.functions
+}
+
+// maxValue is how many bytes of a value are shown.
+const maxValue = 200
+
+// show returns a value of a manifest as it may be shown.
+func (s *State) show(value any) string {
+	data, err := json.Marshal(s.masked(value))
+	if err != nil {
+		return ""
+	}
+	text := source.Printable(string(data))
+	if len(text) > maxValue {
+		text = strings.ToValidUTF8(text[:maxValue], "") + "…"
+	}
+	return text
+}
+
+// masked returns a value without the values of Secrets.
+func (s *State) masked(value any) any {
+	switch v := value.(type) {
+	case string:
+		return s.redactor.Text(v)
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = s.masked(item)
+		}
+		return list
+	case map[string]any:
+		fields := map[string]any{}
+		for key, field := range v {
+			fields[s.redactor.Text(key)] = s.masked(field)
+		}
+		return fields
+	}
+	return value
+}
+
+// policies returns the names of the policies of the workspace, sorted.
+func (s *State) policies() []string {
+	var names []string
+	for _, o := range s.Objects {
+		if o.IsPolicy && o.Policy == "" {
+			names = append(names, o.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
