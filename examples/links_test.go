@@ -13,6 +13,8 @@ var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	fence   = regexp.MustCompile("(?ms)^```.*?^```$")
+
+	terraformPage = regexp.MustCompile("/tfprovider/(docs|templates)/")
 )
 
 // TestLinks checks the links between the pages of the repository.
@@ -30,7 +32,7 @@ func TestLinks(t *testing.T) {
 			if name == "" {
 				target = page
 			}
-			if strings.Contains(page, "/tfprovider/docs/") && filepath.Ext(target) == "" {
+			if terraformPage.MatchString(page) && filepath.Ext(target) == "" {
 				target += ".md" // the registry of Terraform omits it
 			}
 			if _, err := os.Stat(target); err != nil {
