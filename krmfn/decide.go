@@ -317,7 +317,7 @@ func (d *decisions) writeBaseline(ctx context.Context, c *config) int {
 	if err := d.process.ledger.claim("the baseline", r.real); err != nil {
 		problems = r.note(nil, err)
 	}
-	if _, problems = d.process.replaceAll(ctx, []*replacement{r}, problems); len(problems) > 0 {
+	if _, problems = d.process.replaceAll(ctx, []*replacement{r}, problems, nil); len(problems) > 0 {
 		d.process.report(problems, "nothing written", c.options.Verbose)
 		return exitInvalid
 	}

@@ -96,7 +96,11 @@ symbolic links are kept. If another program changes a file during the run, that 
 kept and the run fails. Runs that write to the same directory wait for each other. With
 --output-dir, a file keeps its path relative to the named directory; a named file keeps its
 base name. Other files in the output directory stay, also those of manifests that no longer
-exist. Output never overwrites a file that was read, and never leaves the output directory.
+exist. With --prune, a file that an earlier run with --prune wrote and that this run does not
+write is removed, if it still has the same contents; otherwise a warning names it. The file
+.preadmit-sums in the output directory has the sums, as sha256sum prints them: commit it with
+the output. Output never overwrites a file that was read, and never leaves the output
+directory.
 
 Flags (those with PATH take files and directories, and may be repeated):
 %s

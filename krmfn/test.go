@@ -262,7 +262,7 @@ func (t *tester) writeExpected() {
 			problems = u.file.note(nil, err)
 		} else {
 			texts[u.file.real] = u.file.data
-			_, problems = t.process.replaceAll(t.ctx, []*replacement{u.file}, nil)
+			_, problems = t.process.replaceAll(t.ctx, []*replacement{u.file}, nil, nil)
 		}
 		for _, d := range problems {
 			t.cases[u.index].Failure += d.At.String() + ": " + d.Text() + "\n"

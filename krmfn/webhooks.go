@@ -100,7 +100,7 @@ func (p *Process) tellWebhooks(ctx context.Context, c *config, a *admission) {
 			return
 		}
 	}
-	if _, problems := p.replaceAll(ctx, []*replacement{r}, nil); len(problems) > 0 {
+	if _, problems := p.replaceAll(ctx, []*replacement{r}, nil, nil); len(problems) > 0 {
 		a.add(problems...)
 		return
 	}

@@ -51,7 +51,8 @@ func (p *Process) checkDestination(c *config, operands []string) error {
 // has the new text.
 func (p *Process) writeFiles(ctx context.Context, c *config, f *files, manifests []*manifest.Stream) int {
 	replacements, problems := p.replacements(c, f, manifests)
-	written, problems := p.replaceAll(ctx, replacements, problems)
+	sums, more := p.sums(c)
+	written, problems := p.replaceAll(ctx, replacements, append(problems, more...), sums)
 	total := plural(len(manifests), "file", "files")
 	switch {
 	case len(problems) > 0 && written > 0:
@@ -61,7 +62,14 @@ func (p *Process) writeFiles(ctx context.Context, c *config, f *files, manifests
 		p.report(problems, "nothing written", c.options.Verbose)
 		return exitInvalid
 	}
-	fmt.Fprintf(p.Stderr, "preadmit: %d of %s written\n", written, total)
+	removed := ""
+	if sums != nil {
+		p.report(sums.kept, "", c.options.Verbose)
+		if c.options.Prune {
+			removed = ", " + plural(sums.removed, "file", "files") + " removed"
+		}
+	}
+	fmt.Fprintf(p.Stderr, "preadmit: %d of %s written%s\n", written, total, removed)
 	return exitDone
 }
 
@@ -124,23 +132,18 @@ func unwritable(name string, err error) source.Diagnostic {
 }
 
 // replaceAll writes the new contents of files, or nothing if there are problems, including the
-// given ones. It returns how many files it wrote, and all problems.
-func (p *Process) replaceAll(ctx context.Context, replacements []*replacement, problems []source.Diagnostic) (int, []source.Diagnostic) {
+// given ones. It returns how many files it wrote, and all problems. sums are those of the directory, or nil.
+func (p *Process) replaceAll(ctx context.Context, replacements []*replacement, problems []source.Diagnostic, sums *sums) (int, []source.Diagnostic) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	all := replacements
+	if sums != nil {
+		all = append([]*replacement{sums.file}, replacements...)
+	}
 	var places places
 	defer places.close()
-	problems = append(problems, places.open(ctx, replacements, p.Stderr)...)
-	var changed []*replacement
-	for _, r := range replacements {
-		if r.place == nil {
-			continue
-		}
-		problems = r.note(problems, r.look())
-		if r.info == nil || !bytes.Equal(r.before, r.data) {
-			changed = append(changed, r)
-		}
-	}
+	problems = append(problems, places.open(ctx, all, p.Stderr)...)
+	changed, problems := lookAll(all, problems, sums)
 	if len(problems) > 0 {
 		return 0, problems
 	}
@@ -155,7 +158,31 @@ func (p *Process) replaceAll(ctx context.Context, replacements []*replacement, p
 	for _, r := range changed {
 		problems = r.note(problems, r.replace())
 	}
-	return len(changed) - len(problems), problems
+	written := len(changed) - len(problems)
+	if sums != nil && slices.Contains(changed, sums.file) {
+		written--
+	}
+	if sums != nil && len(problems) == 0 {
+		problems = sums.end()
+	}
+	return written, problems
+}
+
+// lookAll reads the current files, and returns those that change. The sums are among the first.
+func lookAll(all []*replacement, problems []source.Diagnostic, sums *sums) (changed []*replacement, _ []source.Diagnostic) {
+	for _, r := range all {
+		if r.place == nil {
+			continue
+		}
+		problems = r.note(problems, r.look())
+		if sums != nil && r == sums.file {
+			problems = append(problems, sums.begin(all[1:])...)
+		}
+		if r.info == nil || !bytes.Equal(r.before, r.data) {
+			changed = append(changed, r)
+		}
+	}
+	return changed, problems
 }
 
 // stageAll puts all new contents on the disk, because files are replaced only after that.

@@ -156,7 +156,7 @@ func TestReplaceAll(t *testing.T) {
 		{"a directory in the way", []*replacement{at("dir"), at("a.yaml")}, 0, "dir: error[path-unwritable]: it is not a regular file"},
 	} {
 		before := filesIn(t, dir)
-		written, problems := new(Process).replaceAll(context.Background(), c.replacements, nil)
+		written, problems := new(Process).replaceAll(context.Background(), c.replacements, nil, nil)
 		var messages []string
 		for _, d := range problems {
 			messages = append(messages, d.String())
@@ -398,7 +398,7 @@ func TestReplaceInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	r := &replacement{name: "a.yaml", real: filepath.Join(dir, "a.yaml"), data: []byte("new")}
-	written, problems := new(Process).replaceAll(ctx, []*replacement{r}, nil)
+	written, problems := new(Process).replaceAll(ctx, []*replacement{r}, nil, nil)
 	if written != 0 || len(problems) != 1 || problems[0].String() != "a.yaml: error[path-unwritable]: context canceled" {
 		t.Errorf("%d written, %v", written, problems)
 	}

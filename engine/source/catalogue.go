@@ -440,6 +440,16 @@ var streams = []Entry{
 		Advice: "Name another file, or check that its directory exists and is writable. If the file has changed during the run, run preadmit again.",
 	},
 	{
+		Code: "file-kept", Severities: warnings, Title: "A file in the output directory is not removed",
+		Cause:  "The file `.preadmit-sums` in the directory of `--output-dir` says that an earlier run wrote the file, and this run does not write it. `--prune` does not remove it, because it has changed since, is a link, or is input of the run.",
+		Advice: "Remove the file yourself. To keep it, take its line out of `.preadmit-sums`.",
+	},
+	{
+		Code: "sums-malformed", Severities: errors, Title: "The sums of an output directory cannot be read",
+		Cause:  "The file `.preadmit-sums` in the directory of `--output-dir` has a line that is not a sum of `sha256sum` with a path in the directory. Nothing is written, because `--prune` would not know which files earlier runs wrote.",
+		Advice: "Restore the file. Without it, `--prune` removes nothing that earlier runs wrote.",
+	},
+	{
 		Code: "output-unwritable", Severities: errors, Title: "The output cannot be written",
 		Cause:  "Standard output is closed, the disk is full, or the output goes into a file that the same run has read.",
 		Advice: "Check the program that reads the output, or redirect the output into a file that is not among the manifests.",

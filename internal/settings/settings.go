@@ -107,6 +107,7 @@ type Config struct {
 	Outputs               []string
 	InPlace               bool
 	OutputDir             string
+	Prune                 bool
 	Filter                report.Filter
 	Stat, NameOnly, Quiet bool
 	Full                  bool

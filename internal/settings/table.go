@@ -36,6 +36,7 @@ var (
 // changesFiles and the others say why a file cannot set an option.
 const (
 	changesFiles = "it overwrites files"
+	deletesFiles = "it deletes files"
 	showsSecrets = "it shows the values of Secrets"
 	runsProgram  = "it runs a program"
 	ofOneCall    = "it is for one call"
@@ -329,6 +330,11 @@ var Table = []Option{
 		Flag: "output-dir", Arg: "DIR", Commands: render,
 		Help:   "write the manifests to files with the same names below this directory instead of printing them",
 		Target: func(c *Config) any { return &c.OutputDir },
+	},
+	{
+		Flag: "prune", Values: switches, Needs: "output-dir", Commands: render, Once: deletesFiles,
+		Help:   "with --output-dir: remove files there that an earlier run with --prune wrote, that have not changed since and that this run does not write",
+		Target: func(c *Config) any { return &c.Prune },
 	},
 	{
 		Flag: "output", Short: "o", Arg: "FORMAT", Values: []string{"text", "json", "html"}, Commands: explain, Default: "text",

@@ -1,0 +1,208 @@
+package krmfn
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	slashed "path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
+)
+
+// sumsName is the name of the file in an output directory with the SHA-256 sums of the files that runs
+// wrote there, in the format of sha256sum.
+const sumsName = ".preadmit-sums"
+
+// sums are the sums of the files in an output directory. While the files are replaced, the file of sums has
+// those of before and of now, so that a later run knows what an interrupted one wrote.
+type sums struct {
+	file *replacement
+	// dir is the output directory, without symbolic links.
+	dir    string
+	ledger *ledger
+	// prune says that files which this run does not write are removed.
+	prune bool
+	// before and now have the sums by the paths of the files, which have slashes.
+	before, now map[string][]string
+	// written are the files that the run writes, by their real paths in lower case.
+	written map[string]*replacement
+	removed int
+	kept    []source.Diagnostic
+}
+
+// sums returns the sums of the output directory; nil if nobody has asked for them.
+func (p *Process) sums(c *config) (*sums, []source.Diagnostic) {
+	if c.options.OutputDir == "" {
+		return nil, nil
+	}
+	dir := p.absolute(c.options.OutputDir)
+	s := &sums{dir: input.RealPath(dir), ledger: p.ledger, prune: c.options.Prune}
+	s.file = &replacement{name: filepath.ToSlash(filepath.Join(c.options.OutputDir, sumsName))}
+	if !s.prune && !exists(filepath.Join(dir, sumsName)) {
+		return nil, nil
+	}
+	if err := p.placeBelow(s.file, "the sums of --prune", filepath.Join(dir, sumsName), dir); err != nil {
+		return nil, []source.Diagnostic{unwritable(s.file.name, err)}
+	}
+	return s, nil
+}
+
+// begin reads the sums, and adds those of the files that the run writes. The output directory is locked.
+func (s *sums) begin(written []*replacement) (problems []source.Diagnostic) {
+	s.before, problems = readSums(s.file.name, string(s.file.before))
+	s.now, s.written = map[string][]string{}, map[string]*replacement{}
+	both := maps.Clone(s.before)
+	for _, r := range written {
+		name, err := filepath.Rel(s.dir, r.real)
+		if err != nil {
+			return append(problems, unwritable(r.name, err))
+		}
+		name, s.written[strings.ToLower(r.real)] = filepath.ToSlash(name), r
+		s.now[name] = []string{sumOf(r.data)}
+		both[name] = append(slices.Clone(both[name]), s.now[name]...)
+	}
+	s.file.data = sumsText(both)
+	return problems
+}
+
+// end removes the files that the run has not written, if it may, and writes the sums of those that are left.
+func (s *sums) end() (problems []source.Diagnostic) {
+	left := maps.Clone(s.now)
+	for _, name := range slices.Sorted(maps.Keys(s.before)) {
+		if _, isWritten := s.now[name]; isWritten {
+			continue
+		}
+		err := errNotAsked
+		if s.prune {
+			err = s.remove(name)
+		}
+		switch {
+		case err == nil:
+			s.removed++
+		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, errNotAsked):
+			left[name] = s.before[name]
+		default:
+			left[name] = s.before[name]
+			d := source.Diagnostic{Severity: source.Warning, Code: "file-kept", Message: "no manifest is written there any more, and the file was not removed: " + err.Error()}
+			d.At.File = slashed.Join(slashed.Dir(s.file.name), name)
+			s.kept = append(s.kept, d.With("remove it yourself, or take its line out of "+s.file.name+" to keep it"))
+		}
+	}
+	last := &replacement{name: s.file.name, real: s.file.real, data: sumsText(left), place: s.file.place}
+	if err := last.look(); err != nil || slices.Equal(last.before, last.data) {
+		return last.note(problems, err)
+	}
+	defer last.discard()
+	err := last.stage()
+	if err == nil {
+		err = last.replace()
+	}
+	return last.note(problems, err)
+}
+
+// errNotAsked says that a file stays because nobody has asked for pruning.
+var errNotAsked = errors.New("it is not to be removed")
+
+// remove removes a file that an earlier run wrote and that has not changed since, and the directories that
+// become empty.
+func (s *sums) remove(name string) error {
+	full, root := filepath.Join(s.dir, filepath.FromSlash(name)), s.file.place.root
+	info, err := root.Lstat(filepath.FromSlash(name))
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular() || input.RealPath(full) != full:
+		return errors.New("it is a link, or no regular file")
+	}
+	data, err := root.ReadFile(filepath.FromSlash(name))
+	switch {
+	case err != nil:
+		return err
+	case !slices.Contains(s.before[name], sumOf(data)):
+		return errors.New("it has changed since a run wrote it")
+	case s.isInUse(full, info):
+		return errors.New("this run has read or written it")
+	}
+	if err := root.Remove(filepath.FromSlash(name)); err != nil {
+		return err
+	}
+	for dir := slashed.Dir(name); dir != "."; dir = slashed.Dir(dir) {
+		if root.Remove(filepath.FromSlash(dir)) != nil {
+			break // it is not empty
+		}
+	}
+	return nil
+}
+
+// isInUse reports whether the run has read or written a file, perhaps by another name: a file system may
+// ignore the case of letters.
+func (s *sums) isInUse(full string, info fs.FileInfo) bool {
+	for _, key := range keysOf(full) {
+		if _, isRead := s.ledger.read[key]; isRead {
+			return true
+		}
+	}
+	same := s.written[strings.ToLower(full)]
+	if same == nil {
+		return false
+	}
+	other, err := os.Stat(same.real)
+	return err == nil && os.SameFile(info, other)
+}
+
+func sumOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
+
+var (
+	// sumsLine is a line of sha256sum. A backslash says that the path has escapes.
+	sumsLine = lazyregexp.New(`^(\\?)([0-9a-f]{64})  (.+)$`)
+	escapes  = strings.NewReplacer("\\", `\\`, "\n", `\n`, "\r", `\r`)
+	original = strings.NewReplacer(`\\`, "\\", `\n`, "\n", `\r`, "\r")
+)
+
+// readSums reads the sums of files by their paths. All lines that are none are errors.
+func readSums(name, text string) (of map[string][]string, problems []source.Diagnostic) {
+	of = map[string][]string{}
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		found := sumsLine().FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		file := ""
+		if found != nil {
+			file = found[3]
+			if found[1] != "" {
+				file = original.Replace(file)
+			}
+		}
+		if file == "" || file != slashed.Clean(file) || !filepath.IsLocal(filepath.FromSlash(file)) {
+			d := source.Errorf(source.Position{File: name, Line: n, Column: 1}, "sums-malformed", "this is not the sum of a file in the directory, as sha256sum prints it")
+			problems = append(problems, d.With("restore the file; without it, --prune removes nothing that earlier runs wrote"))
+			continue
+		}
+		of[file] = append(of[file], found[2])
+	}
+	return of, problems
+}
+
+// sumsText returns the lines of sums, sorted by path.
+func sumsText(of map[string][]string) []byte {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		escaped, mark := escapes.Replace(name), ""
+		if escaped != name {
+			mark = `\`
+		}
+		for _, sum := range slices.Compact(slices.Sorted(slices.Values(of[name]))) {
+			fmt.Fprintf(&b, "%s%s  %s\n", mark, sum, escaped)
+		}
+	}
+	return []byte(b.String())
+}
