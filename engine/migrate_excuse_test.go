@@ -22,7 +22,7 @@ type excuse struct {
 // excusesOf returns what the warnings about the conversion of policies excuse.
 func excusesOf(policies []*manifest.Stream, warnings []source.Diagnostic) (excuses []excuse) {
 	for _, w := range warnings {
-		if w.Code != source.CodePolicyConvertedAlmost {
+		if w.Code != source.CodePolicyConvertedAlmost || w.Severity != source.Warning {
 			continue
 		}
 		for _, d := range documentsOf(policies) {

@@ -352,7 +352,7 @@ var policies = []Entry{
 		Advice: "Change that part as the message says, or keep the policy as it is.",
 	},
 	{
-		Code: "policy-converted-almost", Severities: warnings, Title: "The converted policy may differ",
+		Code: "policy-converted-almost", Severities: infosOrWarnings, Title: "The converted policy may differ",
 		Cause:  "A part of the policy is converted to something that is equivalent only under the condition in the message.",
 		Advice: "Check the condition, and run the conversion with --verify.",
 	},

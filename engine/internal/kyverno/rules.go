@@ -130,19 +130,6 @@ func HasGlobalAnchors(value any) bool {
 // ranges; empty for equality.
 func Compares(pattern string) (operator, operand string) { return splitOperator(pattern) }
 
-// ReadJSONPatch returns the operations of a JSON Patch that is a list or a text with a list.
-func ReadJSONPatch(value any) ([]any, error) {
-	if text, ok := value.(string); ok {
-		parsed, err := manifest.Value(text)
-		if err != nil {
-			return nil, err
-		}
-		value = parsed
-	}
-	list, _ := value.([]any)
-	return list, nil
-}
-
 // Range splits a pattern of a range into its ends, which belong to it (or not, for !-).
 func Range(pattern string) (from, to string, ok bool) {
 	operator, _ := splitOperator(pattern)

@@ -82,16 +82,14 @@ func (c *converter) report(severity source.Severity, path change.Path, text, adv
 	})
 }
 
-// positionOf returns the position of the part at a path: of its key, or of the expression in it.
+// positionOf returns the position of the part of the document at a path.
 func (c *converter) positionOf(e *noForm, path change.Path) source.Position {
 	d := c.rule.Document
-	value, _ := path.Get(d.Object())
-	text, _ := value.(string)
-	switch i := strings.Index(text, e.written); {
+	switch {
 	case e.isKey:
 		return d.Key(path)
-	case i > 0 && e.written != "":
-		return d.In(path, i)
+	case e.offset > 0 && !c.rule.Generated: // whose texts are not those of the document
+		return d.In(path, e.offset)
 	}
 	return d.At(path)
 }
@@ -287,7 +285,10 @@ func (s *scope) variableOf(n policy.Node) (code, error) {
 		if n.At("value").Given() {
 			value, err = s.searched(value, path)
 		} else {
-			value, err = s.expression(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(path.Text()), "{{"), "}}"))
+			text := strings.TrimSpace(path.Text())
+			inner := strings.TrimPrefix(text, "{{")
+			value, err = s.expression(strings.TrimSuffix(inner, "}}"))
+			err = inText(err, strings.Index(path.Text(), text)+len(text)-len(inner))
 		}
 		if err != nil {
 			return code{}, placed(err, path.Path)
@@ -390,20 +391,21 @@ func (s *scope) apiCall(n policy.Node) (code, error) {
 	if !ok {
 		return code{}, noFormf("write it with resource.Get, resource.List or http.Get", "a call of %s", n.At("urlPath").Text())
 	}
+	path := n.At("urlPath")
 	of, err := s.text(namespace)
 	if err != nil {
-		return code{}, placed(err, n.At("urlPath").Path)
+		return code{}, placed(inText(err, strings.Index(path.Text(), namespaces)+len(namespaces)), path.Path)
 	}
 	function, named := "List", code{}
 	if name != "" {
 		function = "Get"
 		if named, err = s.text(name); err != nil {
-			return code{}, placed(err, n.At("urlPath").Path)
+			return code{}, placed(inText(err, strings.LastIndex(path.Text(), name)), path.Path)
 		}
 	}
 	found, err := s.rule.lookup(function, apiVersion, resource, of, named)
 	if err != nil {
-		return code{}, placed(err, n.At("urlPath").Path)
+		return code{}, placed(err, path.Path)
 	}
 	result, err := s.searched(found, n.At("jmesPath"))
 	if err == nil && n.At("default").Given() {
@@ -411,6 +413,9 @@ func (s *scope) apiCall(n policy.Node) (code, error) {
 	}
 	return result, err
 }
+
+// namespaces begins the part of a path of a URL that names a namespace.
+const namespaces = "/namespaces/"
 
 // resourceOf returns the parts of the path of a URL: /api/v1/namespaces/NAMESPACE/RESOURCE/NAME,
 // /apis/GROUP/VERSION/…; false if it has others.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
@@ -21,8 +22,8 @@ type noForm struct {
 	// in the document. isKey says that the part is the key at the path.
 	path            change.Path
 	isKey, isPlaced bool
-	// written is the expression that has no equivalent, "" if it is not an expression.
-	written string
+	// offset is the place of the part in the text at the path, in bytes; 0 for the whole text.
+	offset int
 }
 
 // Error implements error.
@@ -46,6 +47,11 @@ func moved(err error, to func(*noForm)) error {
 // within returns an error in a part of a value as an error in the value.
 func within(err error, path ...change.Element) error {
 	return moved(err, func(e *noForm) { e.path = append(slices.Clone(path), e.path...) })
+}
+
+// inText returns an error in a part of a text, which begins at an offset, as an error in the text.
+func inText(err error, offset int) error {
+	return moved(err, func(e *noForm) { e.offset += offset })
 }
 
 // inKey returns an error in a key as an error in the value of the key.
@@ -132,7 +138,7 @@ func (s *scope) text(written string) (code, error) {
 	case !strings.Contains(written, "{{"):
 		return literal(written), nil
 	}
-	written, s, err := s.quoted(written)
+	written, original, s, err := s.quoted(written)
 	if err != nil {
 		return code{}, err
 	}
@@ -141,8 +147,15 @@ func (s *scope) text(written string) (code, error) {
 		return code{}, noFormf("write the expression without variables within", "an expression that contains variables: %s", written)
 	}
 	if len(found) == 1 && found[0][0] == 0 && found[0][1] == len(written) {
-		return s.expression(written[2 : len(written)-2])
+		c, err := s.expression(written[2 : len(written)-2])
+		return c, inText(err, 2)
 	}
+	return s.joined(written, found, original)
+}
+
+// joined converts a text with variables at some places. original returns the place of a byte in the
+// document.
+func (s *scope) joined(written string, found [][]int, original func(int) int) (code, error) {
 	var parts []expr.Expr
 	end := 0
 	for _, at := range append(found, []int{len(written), len(written)}) {
@@ -157,7 +170,7 @@ func (s *scope) text(written string) (code, error) {
 			c, err = c.asText()
 		}
 		if err != nil {
-			return code{}, err
+			return code{}, inText(err, original(at[0])+2)
 		}
 		parts = append(parts, c.x)
 	}
@@ -170,36 +183,41 @@ const (
 	quotedName = "quoted_name_"
 )
 
-// quoted replaces variables that are the whole text of a string within an expression by names,
-// and returns the scope with these names.
-func (s *scope) quoted(written string) (string, *scope, error) {
+// quoted replaces variables that are the whole text of a string within an expression by names. It
+// returns the text, a function from its places to those in written, and the scope with the names.
+func (s *scope) quoted(written string) (text string, original func(int) int, with *scope, err error) {
+	original = func(at int) int { return at }
 	for n := 0; strings.Count(written, "{{") > 1; n++ { // a single variable is in a string, not in an expression
-		inner := quotedInside().FindStringSubmatch(written)
-		if inner == nil || inner[1] != inner[3] {
+		at := quotedInside().FindStringSubmatchIndex(written)
+		if at == nil || written[at[2]] != written[at[6]] {
 			break
 		}
-		c, err := s.expression(inner[2])
+		begin, end := at[0], at[1]
+		c, err := s.expression(written[at[4]:at[5]])
 		if err != nil {
-			return "", nil, err
+			return "", nil, nil, inText(err, original(at[4]))
 		}
 		name := quotedText + strconv.Itoa(n) + "_"
-		if inner[1] == `"` { // the name of a field
+		if written[begin] == '"' { // the name of a field
 			name = quotedName + strconv.Itoa(n) + "_"
 		}
 		s = s.with(name, c)
-		written = strings.Replace(written, inner[0], name, 1)
+		written = written[:begin] + name + written[end:]
+		before := original
+		original = func(at int) int {
+			if at > begin {
+				at += end - begin - len(name)
+			}
+			return before(at)
+		}
 	}
-	return written, s, nil
+	return written, original, s, nil
 }
 
 // expression converts a JMESPath expression.
 func (s *scope) expression(written string) (code, error) {
 	c, err := s.converted(written)
-	return c, moved(err, func(e *noForm) {
-		if e.written == "" {
-			e.written = strings.TrimSpace(written)
-		}
-	})
+	return c, inText(err, len(written)-len(strings.TrimLeftFunc(written, unicode.IsSpace)))
 }
 
 func (s *scope) converted(written string) (code, error) {

@@ -74,6 +74,9 @@ func (m *Migration) Policy(d *manifest.Document) (problems []source.Diagnostic) 
 	for _, c := range policies {
 		problems = append(problems, c.problems...)
 	}
+	if i := slices.IndexFunc(converted, func(c *converter) bool { return c.patch != nil }); i >= 0 {
+		problems = append(problems, converted[i].keepsItems())
+	}
 	return unique(problems)
 }
 

@@ -5,35 +5,33 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
-	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
 // operations converts a JSON Patch. Each operation becomes a separate mutation, because it sees
 // the result of the one before. Kyverno creates the missing parents of what an operation adds.
 func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
-	if text, ok := n.Value.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "{{") {
+	if strings.HasPrefix(strings.TrimSpace(n.Text()), "{{") {
 		return c.refuse(n.Path, "a JSON Patch that an expression makes", "write its operations in CEL by hand")
 	}
-	list, err := kyverno.ReadJSONPatch(quoteVariables(n.Value))
+	patch, err := readPatchText(n.Text())
 	if err != nil {
 		return c.failed(n.Path, err)
 	}
 	earlier := len(c.mutations)
-	for i, item := range list {
-		fields, _ := item.(map[string]any)
-		path := n.Path
-		if _, isList := n.Value.([]any); isList {
-			path = path.Index(i)
-		}
-		inputs, err := c.operation(s, fields, l)
+	for i, item := range (policy.Node{Value: patch.nested.Value()}).Items() {
+		inputs, err := c.operation(s, item.Object(), l)
 		if err != nil {
-			return c.failed(path, moved(err, func(e *noForm) { e.path = nil })) // the path in the text is not one in the document
+			return c.failed(n.Path, moved(within(err, change.Index(i)), func(e *noForm) {
+				e.path, e.offset = nil, patch.offset(e.path, e.offset)
+			}))
 		}
 		if c.isWritten(inputs, c.mutations[earlier:len(c.mutations)-1]) {
-			return c.refuse(path, "an earlier operation changes what this one reads, and Kyverno computes the values of all before it changes the object", "make it a rule of its own, or write the earlier operation last")
+			return c.refuse(n.Path, "an earlier operation changes what this one reads, and Kyverno computes the values of all before it changes the object", "make it a rule of its own, or write the earlier operation last")
 		}
 	}
 	return nil
@@ -46,22 +44,49 @@ func (c *converter) isWritten(read []expr.Expr, mutations []mutation) bool {
 	})
 }
 
-// quoteVariables puts quotes around variables, so that a text with unquoted variables can be
-// parsed as YAML.
-func quoteVariables(value any) any {
-	text, ok := value.(string)
-	if !ok {
-		return value
+// patchText is a JSON Patch in a text.
+type patchText struct {
+	nested *manifest.Nested
+	// inserted are the places of the bytes that the text does not have.
+	inserted []int
+}
+
+// readPatchText reads a JSON Patch. It puts quotes around variables, so that a text with unquoted
+// variables can be read as YAML.
+func readPatchText(text string) (p patchText, err error) {
+	var quoted strings.Builder
+	insert := func(c byte) {
+		p.inserted = append(p.inserted, quoted.Len())
+		quoted.WriteByte(c)
 	}
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		key, rest, found := strings.Cut(line, ": ")
+	for line := range strings.Lines(text) {
+		_, rest, found := strings.Cut(line, ": ")
 		rest = strings.TrimSpace(rest)
-		if found && strings.HasPrefix(rest, "{{") && strings.HasSuffix(rest, "}}") {
-			lines[i] = key + ": " + strconv.Quote(rest)
+		if !found || !strings.HasPrefix(rest, "{{") || !strings.HasSuffix(rest, "}}") {
+			quoted.WriteString(line)
+			continue
 		}
+		at := strings.Index(line, rest)
+		quoted.WriteString(line[:at])
+		insert('"')
+		for _, r := range rest {
+			if r == '"' || r == '\\' {
+				insert('\\')
+			}
+			quoted.WriteRune(r)
+		}
+		insert('"')
+		quoted.WriteString(line[at+len(rest):])
 	}
-	return strings.Join(lines, "\n")
+	p.nested, err = manifest.ReadNested(quoted.String())
+	return p, err
+}
+
+// offset returns the place in the text of a byte of the string at a path in the patch.
+func (p patchText) offset(path change.Path, offset int) int {
+	at := p.nested.Offset(path, offset)
+	before, _ := slices.BinarySearch(p.inserted, at)
+	return at - before
 }
 
 // operation converts one operation. It returns the expressions that it reads values with.
@@ -73,11 +98,11 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop) (inputs 
 	pointer, _ := fields["path"].(string)
 	at, err := c.pointed(inner, pointer, l)
 	if err != nil {
-		return nil, err
+		return nil, within(err, change.Key("path"))
 	}
 	value, err := inner.value(fields["value"])
 	if err != nil {
-		return nil, err
+		return nil, within(err, change.Key("value"))
 	}
 	if l != nil && fields["op"] == "add" {
 		at = c.created(at, l, condition)
@@ -228,7 +253,7 @@ func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 	if !ok {
 		return code{}, noFormf("begin it with /", "the path %q of an operation", pointer)
 	}
-	written := splitPointer(rest)
+	written, begin := splitPointer(rest), len("/")
 	for i, key := range written {
 		next := ""
 		if i < len(written)-1 {
@@ -236,8 +261,9 @@ func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 		}
 		var err error
 		if at, err = c.step(s, at, key, next); err != nil {
-			return code{}, err
+			return code{}, inText(err, begin)
 		}
+		begin += len(key) + len("/")
 		if l != nil && l.isElement(at.path) { // it exists
 			at = ofPath(at.path.asSure(), at.types)
 		}
@@ -280,7 +306,7 @@ func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 	if strings.Contains(key, "{{") {
 		x, err := s.text(jsonpatch.Unescape(key))
 		if err != nil {
-			return code{}, err
+			return code{}, inText(err, len(key)-len(jsonpatch.Unescape(key)))
 		}
 		if x.kind == number && isList {
 			return ofPath(at.path.then(part{computed: x.x, isIndex: true}, false), itemTypes(at.types)), nil
