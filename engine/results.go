@@ -36,7 +36,7 @@ type placed struct {
 // resultKey is everything that decides about a manifest that does not depend on others. value is the
 // manifest.
 type resultKey struct {
-	placed
+	object       placed
 	rules, value digest
 }
 
