@@ -239,6 +239,42 @@ data: {C: c}
 	}
 }
 
+// TestTargetsOne has rules with targets in a policy with applyRules One: the first that changes a target
+// is the last that runs.
+func TestTargetsOne(t *testing.T) {
+	policies := `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  applyRules: One
+  rules:
+  - {name: own, match: {any: [{resources: {kinds: [ConfigMap]}}]}, mutate: {patchStrategicMerge: {metadata: {labels: {own: ran}}}}}
+  - {name: none, match: {any: [{resources: {kinds: [ConfigMap]}}]}, mutate: {targets: [{apiVersion: v1, kind: Secret, name: none}], patchStrategicMerge: {metadata: {labels: {none: ran}}}}}
+  - {name: first, match: {any: [{resources: {kinds: [ConfigMap]}}]}, mutate: {targets: [{apiVersion: v1, kind: Pod, name: web}], patchStrategicMerge: {metadata: {labels: {first: ran}}}}}
+  - {name: second, match: {any: [{resources: {kinds: [ConfigMap]}}]}, mutate: {targets: [{apiVersion: v1, kind: Pod, name: web}], patchStrategicMerge: {metadata: {labels: {second: ran}}}}}
+`
+	again := strings.Replace(policies, "{labels: {own: ran}}", `{labels: {own: "{{ request.object.metadata.labels.own || '' }}x"}}`, 1)
+	for _, c := range []struct{ name, policies, want string }{
+		{"a rule that is settled on the stored trigger", policies, "map[first:ran]"},
+		{"a rule that changes the stored trigger again", again, "<nil>"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			set, diagnostics := Compile([]*manifest.Stream{readText(t, "policies", c.policies)}, nil, Options{NonIdempotent: "skip"})
+			if set == nil {
+				t.Fatal(diagnostics)
+			}
+			outcome := set.Run(context.Background(), []*manifest.Stream{readText(t, "manifests", webPod+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n")}, Explain(), Views())
+			if outcome.Failed() {
+				t.Fatal(outcome.Diagnostics)
+			}
+			metadata, _ := outcome.Manifests[0].After["metadata"].(map[string]any)
+			if got := fmt.Sprint(metadata["labels"]); got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
 // TestUpdate has a rule that compares with the object before an update, and a Policy that applies
 // only in the namespace of the run.
 func TestUpdate(t *testing.T) {

@@ -33,27 +33,45 @@ func (p *program) Follow(r *policy.Request, targets *policy.Targets) iter.Seq[po
 	return func(yield func(policy.Followed) bool) {
 		e := p.evaluate(r)
 		for _, d := range p.definitions {
-			for _, rule := range d.rules {
-				if len(rule.targets) == 0 {
-					continue
-				}
-				for _, followed := range e.follow(rule, targets) {
-					if !yield(followed) {
-						return
-					}
+			for _, followed := range e.followAll(d, targets) {
+				if !yield(followed) {
+					return
 				}
 			}
 		}
 	}
 }
 
-// follow runs a rule on its targets. A step without a target belongs to the trigger.
-func (e *evaluation) follow(r *rule, targets *policy.Targets) []policy.Followed {
+// followAll runs the rules of a policy with targets. With applyRules One, Kyverno v1.19.0 stops after
+// the first rule that counts, also one without targets: it runs these again on the stored trigger, of
+// which it keeps nothing (mutate in pkg/engine/mutation.go). A rule that fails before it has a target
+// stops it, too (filterRules in pkg/engine/background.go).
+func (e *evaluation) followAll(d *definition, targets *policy.Targets) (all []policy.Followed) {
+	e.original = e.request.Object
+	stopped := false
+	for _, rule := range d.rules {
+		switch {
+		case len(rule.targets) == 0 && d.one && !stopped:
+			_, stopped, _ = e.run(nil, rule, e.request.Object)
+		case len(rule.targets) == 0:
+		case d.one && stopped:
+			all = append(all, policy.Followed{Target: -1, Step: rule.skipped(rule.root.Path, policy.Text("applyRules is One, and Kyverno stopped at a rule before it"))})
+		default:
+			var followed []policy.Followed
+			followed, stopped = e.follow(rule, targets)
+			all = append(all, followed...)
+		}
+	}
+	return all
+}
+
+// follow runs a rule on its targets. A step without a target belongs to the trigger. counts says that
+// Kyverno runs no other rule after it, if applyRules is One.
+func (e *evaluation) follow(r *rule, targets *policy.Targets) (all []policy.Followed, counts bool) {
 	s, skipped := e.begin(r, e.request.Object)
 	if s == nil {
-		return []policy.Followed{{Target: -1, Step: skipped}}
+		return []policy.Followed{{Target: -1, Step: skipped}}, skipped.Failure != nil
 	}
-	var all []policy.Followed
 	for _, n := range r.targets {
 		selector, err := s.selector(n)
 		if err != nil {
@@ -67,7 +85,9 @@ func (e *evaluation) follow(r *rule, targets *policy.Targets) []policy.Followed 
 				continue
 			}
 			found = true
-			for _, step := range s.child().mutateTarget(r, n, target) {
+			steps, applied := s.child().mutateTarget(r, n, target)
+			counts = counts || applied
+			for _, step := range steps {
 				if step.Object != nil {
 					target.Object = step.Object
 				}
@@ -78,7 +98,7 @@ func (e *evaluation) follow(r *rule, targets *policy.Targets) []policy.Followed 
 			all = append(all, policy.Followed{Target: -1, Step: r.skipped(n.Path, policy.Text("the target "+describeTarget(n)+" is not in the input"))})
 		}
 	}
-	return all
+	return all, counts
 }
 
 // targetSelector selects the objects of a target.
@@ -145,17 +165,17 @@ func (t targetSelector) selects(target *policy.Target, r *rule) bool {
 		(t.labels == nil || matchesSelector(t.labels, metadata["labels"]))
 }
 
-// mutateTarget runs the patches of a rule on one target.
-func (s *scope) mutateTarget(r *rule, n policy.Node, target *policy.Target) []policy.Step {
+// mutateTarget runs the patches of a rule on one target. applied: see run.
+func (s *scope) mutateTarget(r *rule, n policy.Node, target *policy.Target) (steps []policy.Step, applied bool) {
 	s.variables()["target"] = jmespath.Input(target.Object)
 	s.addContext(r, n.At("context"))
 	reason, err := s.check(r, n.At("preconditions"))
 	if err != nil {
-		return []policy.Step{r.failed(err)}
+		return []policy.Step{r.failed(err)}, false
 	}
 	if reason != "" {
-		return []policy.Step{r.skipped(n.At("preconditions").Path, policy.Text(reason))}
+		return []policy.Step{r.skipped(n.At("preconditions").Path, policy.Text(reason))}, false
 	}
 	o, err := s.mutate(r, target.Object, target.Kind.Type())
-	return r.steps(nil, o, err, fmt.Sprintf("triggered by %s %s", s.evaluation.request.Kind.Kind.Kind, nameOf(s.evaluation.request.Object)))
+	return r.steps(nil, o, err, fmt.Sprintf("triggered by %s %s", s.evaluation.request.Kind.Kind.Kind, nameOf(s.evaluation.request.Object))), o.applied
 }
