@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -21,8 +22,12 @@ func (r *run) decodes(l *loaded, memo *change.Memo) bool {
 	if j.made != nil {
 		return true
 	}
-	if lifecycle, removed := r.currentSchemas().Removed(j.place.kind.Kind, r.set.settings.minor); removed {
-		return r.refusesKind(l, lifecycle)
+	schemas, kind := r.currentSchemas(), j.place.kind.Kind
+	if lifecycle, removed := schemas.Removed(kind, r.set.settings.minor); removed {
+		return r.refusesKind(l, removal(lifecycle))
+	}
+	if instead, unserved := schemas.Unserved(kind); unserved {
+		return r.refusesKind(l, suggestion(kind, instead))
 	}
 	if text := j.place.kind.Deprecation(r.set.settings.minor); text != "" {
 		l.warnings = append(l.warnings, Warning{Text: text, code: "version-deprecated", field: j.document.At(change.Keys("apiVersion"))})
@@ -30,18 +35,34 @@ func (r *run) decodes(l *loaded, memo *change.Memo) bool {
 	return r.acceptsFields(l, memo)
 }
 
+// removal returns advice about a kind that servers served once.
+func removal(l schema.Lifecycle) string {
+	advice := fmt.Sprintf("Kubernetes 1.%d removed it", l.Removed)
+	if new := l.Replacement; new.Kind != "" {
+		advice += fmt.Sprintf(": use apiVersion %s", new.APIVersion())
+	}
+	return advice
+}
+
+// suggestion returns advice about a kind that servers never served.
+func suggestion(kind, instead gvk.Kind) string {
+	switch {
+	case instead.Kind == "":
+		return "kubectl api-resources lists the kinds of a cluster"
+	case instead.Kind == kind.Kind:
+		return fmt.Sprintf("use apiVersion %s", instead.APIVersion())
+	}
+	return fmt.Sprintf("did you mean %s?", instead.Kind)
+}
+
 // refusesKind reports that the server does not serve the kind of a manifest, in the words of kubectl. It
 // returns whether the request continues.
-func (r *run) refusesKind(l *loaded, lifecycle schema.Lifecycle) bool {
+func (r *run) refusesKind(l *loaded, advice string) bool {
 	kind, mode := l.job.place.kind.Kind, r.set.settings.options.Validation
 	if mode == ValidationOff {
 		return true
 	}
-	refusal := policy.Failure{Status: "NotFound", Err: fmt.Errorf("no matches for kind %q in version %q", kind.Kind, kind.APIVersion())}
-	refusal.Advice = fmt.Sprintf("Kubernetes 1.%d removed it", lifecycle.Removed)
-	if new := lifecycle.Replacement; new.Kind != "" {
-		refusal.Advice += fmt.Sprintf(": use apiVersion %s", new.APIVersion())
-	}
+	refusal := policy.Failure{Status: "NotFound", Advice: advice, Err: fmt.Errorf("no matches for kind %q in version %q", kind.Kind, kind.APIVersion())}
 	d := l.job.refusedBy(refusal, mode)
 	d.At = l.job.document.At(change.Keys("apiVersion"))
 	l.tell(d)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // lifecycleText says when servers began to warn of versions of built-in kinds, when they stopped to
@@ -77,3 +78,27 @@ func (r *Registry) Removed(kind gvk.Kind, minor int) (l Lifecycle, ok bool) {
 }
 
 func (l Lifecycle) isRemoved(minor int) bool { return l.Removed > 0 && l.Removed <= minor }
+
+// Unserved reports whether a server surely does not serve a kind that the registry does not have, with what
+// to use instead, if anything is near. No CustomResourceDefinition can add kinds to a group without a dot,
+// and a definition has all versions of its kind.
+func (r *Registry) Unserved(kind gvk.Kind) (instead gvk.Kind, ok bool) {
+	if r.Lookup(kind) != nil {
+		return instead, false
+	}
+	isClosed := !strings.Contains(kind.Group, ".")
+	var names []string
+	for _, k := range r.Kinds() {
+		switch {
+		case k.Group != kind.Group:
+		case k.Kind.Kind == kind.Kind && (isClosed || k.Custom):
+			return k.Kind, true
+		case k.Version == kind.Version:
+			names = append(names, k.Kind.Kind)
+		}
+	}
+	if near := source.Nearest(kind.Kind, names); isClosed && near != "" {
+		instead = gvk.Kind{Group: kind.Group, Version: kind.Version, Kind: near}
+	}
+	return instead, isClosed
+}

@@ -20,6 +20,45 @@ func TestLifecycleServed(t *testing.T) {
 	}
 }
 
+// TestUnserved compares with what kubectl says to a server of 1.36: it finds none of the kinds that are
+// refused.
+func TestUnserved(t *testing.T) {
+	schemas := BuiltinOf(36).Clone()
+	version := func(name string, served bool) map[string]any {
+		root := map[string]any{"type": "object"}
+		return map[string]any{"name": name, "served": served, "schema": map[string]any{"openAPIV3Schema": root}}
+	}
+	if problems := schemas.AddCRD(map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"spec": map[string]any{
+			"group": "example.com", "scope": "Cluster", "names": map[string]any{"kind": "Cup", "plural": "cups"},
+			"versions": []any{version("v1", true), version("v1beta1", false)},
+		},
+	}); problems != nil {
+		t.Fatal(problems)
+	}
+	for _, test := range []struct {
+		apiVersion, kind, instead string
+		unserved                  bool
+	}{
+		{"apps/v1", "Deploymentt", "apps/v1, Kind=Deployment", true},
+		{"apps/v3", "Deployment", "apps/v1, Kind=Deployment", true},
+		{"v2", "Pod", "/v1, Kind=Pod", true},
+		{"v1", "Xyzzyquux", "/, Kind=", true},
+		{"example.com/v1beta1", "Cup", "example.com/v1, Kind=Cup", true},
+		{"example.com/v7", "Cup", "example.com/v1, Kind=Cup", true},
+		{"example.com/v1", "Saucer", "/, Kind=", false}, // another definition may have it
+		{"networking.k8s.io/v7", "Ingress", "/, Kind=", false},
+		{"other.io/v1", "Thing", "/, Kind=", false},
+		{"apps/v1", "Deployment", "/, Kind=", false},
+	} {
+		instead, unserved := schemas.Unserved(gvk.Parse(test.apiVersion, test.kind))
+		if unserved != test.unserved || instead.String() != test.instead {
+			t.Errorf("%s %s: %v, instead %s", test.apiVersion, test.kind, unserved, instead)
+		}
+	}
+}
+
 // TestDeprecation compares warnings with those of kube-apiserver 1.36.3, and looks at other versions.
 func TestDeprecation(t *testing.T) {
 	for _, test := range []struct {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metadata "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -47,11 +48,49 @@ func isPathSegment(name string, prefix bool) []string {
 	return content.IsPathSegmentName(name)
 }
 
-// checked are the fields of metadata about which all servers say the same, in the order of a server.
-var checked = []string{"metadata.name", "metadata.labels", "metadata.annotations"}
+// qualifies are the kinds whose finalizers must have a domain and a path, unless they are those of
+// Kubernetes.
+var qualifies = []string{
+	"ConfigMap", "Namespace", "PersistentVolumeClaim", "Pod", "Secret", "Service", "ServiceAccount",
+	"DaemonSet.apps", "Deployment.apps", "StatefulSet.apps", "CronJob.batch", "Job.batch", "HorizontalPodAutoscaler.autoscaling",
+	"IngressClass.networking.k8s.io", "NetworkPolicy.networking.k8s.io", "ClusterRole.rbac.authorization.k8s.io", "Role.rbac.authorization.k8s.io",
+	"PriorityClass.scheduling.k8s.io", "StorageClass.storage.k8s.io",
+}
 
-// CheckMetadata validates the name, the labels and the annotations of an object of a built-in kind. It
-// returns nil for a kind whose rules it does not have. The server adds its other errors to the text.
+// checked are the fields of metadata about which all servers say the same, in the order of a server.
+var checked = []string{"generateName", "name", "labels", "annotations", "ownerReferences", "finalizers"}
+
+// orderOf returns the position of an error about metadata among the others, or -1 if it is not checked.
+func orderOf(problem *field.Error) int {
+	name, _, _ := strings.Cut(strings.TrimPrefix(problem.Field, "metadata."), ".")
+	name, _, _ = strings.Cut(name, "[")
+	return slices.Index(checked, name)
+}
+
+// maxCronJob is the maximum length of the name of a CronJob, which becomes a part of the names of its Jobs.
+const maxCronJob = 52
+
+// checkOwn checks what servers say about the metadata of single kinds.
+func checkOwn(kind string, u *unstructured.Unstructured) (problems field.ErrorList) {
+	if slices.Contains(qualifies, kind) {
+		for i, name := range u.GetFinalizers() {
+			if !strings.Contains(name, "/") && !slices.Contains(known, name) {
+				problems = append(problems, field.Invalid(field.NewPath("metadata", "finalizers").Index(i), name, "name is neither a standard finalizer name nor is it fully qualified"))
+			}
+		}
+	}
+	switch name := u.GetName(); {
+	case kind == "CronJob.batch" && len(name) > maxCronJob:
+		problems = append(problems, field.Invalid(field.NewPath("metadata", "name"), name, "must be no more than 52 characters"))
+	case kind == "Namespace" && len(name) > validation.LabelValueMaxLength:
+		problems = append(problems, field.Invalid(field.NewPath("metadata", "labels"), name, "must be no more than 63 bytes"))
+	}
+	return problems
+}
+
+// CheckMetadata validates the metadata of an object of a built-in kind, as far as servers say the same
+// about it. It returns nil for a kind whose rules it does not have. The server adds its other errors to
+// the text.
 func (v *Server) CheckMetadata(kind *schema.Kind, object map[string]any) error {
 	qualified := qualifiedName(kind)
 	rule := names[qualified]
@@ -63,16 +102,22 @@ func (v *Server) CheckMetadata(kind *schema.Kind, object map[string]any) error {
 	}
 	u := &unstructured.Unstructured{Object: object}
 	problems := metadata.ValidateObjectMetaAccessor(u, kind.Namespaced, rule, field.NewPath("metadata"))
+	problems = append(problems, checkOwn(qualified, u)...)
 	problems = slices.DeleteFunc(problems, func(problem *field.Error) bool {
 		value, _ := problem.BadValue.(string)
 		isVariable := strings.Contains(value, "${") // which Flux and envsubst fill in later
-		return !slices.Contains(checked, problem.Field) || isVariable || problem.Field == "metadata.name" && u.GetName() == ""
+		isName := problem.Field == "metadata.name" || problem.Field == "metadata.generateName"
+		return orderOf(problem) < 0 || isVariable || isName && u.GetName() == ""
 	})
 	if len(problems) == 0 {
 		return nil
 	}
-	slices.SortFunc(problems, func(a, b *field.Error) int { // a server has those of one field in random order
-		return cmp.Or(slices.Index(checked, a.Field)-slices.Index(checked, b.Field), strings.Compare(a.Error(), b.Error()))
+	slices.SortStableFunc(problems, func(a, b *field.Error) int { // a server has those of one map in random order
+		order := orderOf(a)
+		if a.Field == b.Field && slices.Contains([]string{"labels", "annotations"}, checked[order]) {
+			return strings.Compare(a.Error(), b.Error())
+		}
+		return cmp.Compare(order, orderOf(b))
 	})
 	return &InvalidError{Text: fmt.Sprintf("%s %q is invalid: %v", qualified, u.GetName(), problems.ToAggregate()), Field: problems[0].Field}
 }
