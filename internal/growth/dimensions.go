@@ -22,11 +22,11 @@ type dimension struct {
 }
 
 // Names of files that are not manifests to run on: policies, context, the standard input, the manifests
-// of the base, the configuration file and the baseline. Other files in directories are not on the command
+// of the base, the configuration file, the baseline and the recorded answers of webhooks. Other files in directories are not on the command
 // line, either.
 const (
 	policiesFile, contextFile, stdinFile, baseFile = "policies.yaml", "context.yaml", "stdin.yaml", "base/manifests.yaml"
-	configurationFile, baselineFile                = ".preadmit.yaml", "baseline.yaml"
+	configurationFile, baselineFile, answersFile   = ".preadmit.yaml", "baseline.yaml", "answers.yaml"
 )
 
 // input returns the files of an input without context.
@@ -57,7 +57,7 @@ func lines(n int, text string) string {
 
 // dimensions are all dimensions.
 func dimensions() []dimension {
-	all := slices.Concat(ofLanguages(), ofObjects(), ofText, ofPolicies(), ofMutators(), ofRules(), ofTargets(), ofParams(), ofSecrets(), ofContext(), ofFindings(), ofCommands(), ofReports(), ofComparisons(), ofVerify(), ofConversions(), ofTests(), ofTerraform(), ofDecisions())
+	all := slices.Concat(ofLanguages(), ofObjects(), ofText, ofPolicies(), ofMutators(), ofRules(), ofTargets(), ofParams(), ofSecrets(), ofContext(), ofFindings(), ofCommands(), ofReports(), ofComparisons(), ofVerify(), ofConversions(), ofTests(), ofTerraform(), ofDecisions(), ofWebhooks())
 	for i := range all {
 		if all[i].commands == nil {
 			all[i].commands = []string{"render", "diff", "explain", "check"}

@@ -53,15 +53,17 @@ func told(c change.Change) string {
 	return fmt.Sprintf("was %s, and is %s now", manifest.JSON(c.Old), manifest.JSON(c.New))
 }
 
+// likenesses returns what a request has in common with similar ones, the most telling first.
+func likenesses(of name, request map[string]any) []likeness {
+	kind := string(manifest.JSON(request["kind"]))
+	return []likeness{{of, nameIn(request), kind}, {webhook: of, kind: kind}}
+}
+
 // nearest returns the recorded request with the fewest changes, and these.
 func (all *Recorded) nearest(w policy.WebhookName, request map[string]any) (changes []change.Change, nearest *record) {
-	compared := 0
-	for _, same := range []bool{true, false} { // first those of the same object
-		for _, a := range all.records[nameOf(w)] {
-			if (nameIn(a.request) == nameIn(request)) != same || !change.Equal(a.request["kind"], request["kind"]) || compared == mostCompared {
-				continue
-			}
-			compared++
+	for _, l := range likenesses(nameOf(w), request) {
+		records := all.similar[l]
+		for _, a := range records[:min(len(records), mostCompared)] {
 			if found := change.Diff(a.request, request, nil); nearest == nil || len(found) < len(changes) {
 				changes, nearest = found, a
 			}

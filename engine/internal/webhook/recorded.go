@@ -19,10 +19,16 @@ var AnswersKind = gvk.Kind{Group: "preadmit.dev", Version: "v1alpha1", Kind: "We
 type Recorded struct {
 	// webhooks are the webhooks that have answers, and where the first document says so.
 	webhooks map[name]source.Position
-	// answers are the answers by webhook and request.
+	// answers are the answers by webhook and request, and similar those about an object (nameIn), or a
+	// kind, in order.
 	answers map[name]map[string]*record
-	// records are all of them, in order.
-	records map[name][]*record
+	similar map[likeness][]*record
+}
+
+// likeness is what similar requests to a webhook have in common: an object, or a kind in JSON.
+type likeness struct {
+	webhook      name
+	object, kind string
 }
 
 var _ policy.Answerer = (*Recorded)(nil)
@@ -54,7 +60,7 @@ func ReadAnswers(documents []*manifest.Document) (*Recorded, []source.Diagnostic
 	if len(documents) == 0 {
 		return nil, nil
 	}
-	recorded := &Recorded{map[name]source.Position{}, map[name]map[string]*record{}, map[name][]*record{}}
+	recorded := &Recorded{map[name]source.Position{}, map[name]map[string]*record{}, map[likeness][]*record{}}
 	var diagnostics []source.Diagnostic
 	for _, d := range documents {
 		r := policydoc.New(d)
@@ -117,7 +123,9 @@ func (all *Recorded) readAnswer(r *policydoc.Reader, n policy.Node) {
 		return
 	}
 	all.answers[of][key] = answer
-	all.records[of] = append(all.records[of], answer)
+	for _, l := range likenesses(of, request) {
+		all.similar[l] = append(all.similar[l], answer)
+	}
 }
 
 // Answers implements policy.Answerer.
