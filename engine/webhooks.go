@@ -60,6 +60,10 @@ func (r *WebhookRecorder) Document(open bool) (document []byte, omitted int) {
 	return r.recorder.Document(open)
 }
 
+// SameWebhookAnswers reports whether two answers of a webhook to the same request mean the same. The order of
+// operations on different fields does not count.
+func SameWebhookAnswers(a, b policy.Answer) bool { return webhook.Same(a, b) }
+
 // withoutTwins removes the webhooks whose configurations belong to policies that run here.
 func withoutTwins(programs []policy.Program) []policy.Program {
 	return slices.DeleteFunc(programs, func(p policy.Program) bool {

@@ -33,8 +33,8 @@ type webhookCase struct {
 	Webhooks, Policies []json.RawMessage
 	// Engines are policies of Gatekeeper and Kyverno. On the server, webhooks with the names of theirs
 	// answered in their place.
-	Engines []json.RawMessage
-	Object, Old        json.RawMessage
+	Engines     []json.RawMessage
+	Object, Old json.RawMessage
 	// DryRun is true if it is missing.
 	DryRun *bool
 	// Calls are the calls of the webhooks, in order.

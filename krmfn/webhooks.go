@@ -62,7 +62,7 @@ func (p *Process) openCallers(ctx context.Context, c *config) *source.Diagnostic
 		}
 		_, err := p.Run(ctx, &Program{Args: args, Dir: p.Dir, Stdin: stdin, Stdout: stdout, Stderr: p.Stderr})
 		return err
-	})
+	}, engine.SameWebhookAnswers)
 	if err != nil {
 		return refuse("webhook-ca", err)
 	}

@@ -13,9 +13,7 @@
 package hookcall
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -23,7 +21,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -37,6 +34,7 @@ type Caller struct {
 	targets []Target
 	senders []sender
 	slots   chan struct{}
+	same    func(a, b policy.Answer) bool
 
 	mu sync.Mutex
 	// named are the names of webhooks and configurations for which a caller was asked.
@@ -67,13 +65,14 @@ type answered struct {
 }
 
 // New returns a caller of targets, which must be closed. No process outlives ctx. ca has the certificates
-// that https servers may have, in PEM; nil means those of the system.
-func New(ctx context.Context, targets []Target, ca []byte, run Run) (*Caller, error) {
+// that https servers may have, in PEM; nil means those of the system. same reports whether
+// two answers to a request mean the same.
+func New(ctx context.Context, targets []Target, ca []byte, run Run, same func(a, b policy.Answer) bool) (*Caller, error) {
 	roots, err := readRoots(ca)
 	if err != nil {
 		return nil, err
 	}
-	c := &Caller{targets: targets, slots: make(chan struct{}, mostAtOnce), named: map[string]bool{}, answers: map[string]*answered{}}
+	c := &Caller{targets: targets, slots: make(chan struct{}, mostAtOnce), same: same, named: map[string]bool{}, answers: map[string]*answered{}}
 	for _, t := range targets {
 		if len(t.Program) > 0 {
 			c.senders = append(c.senders, &program{args: t.Program, run: run, patience: patience, lifetime: ctx})
@@ -134,7 +133,7 @@ func (c *Caller) ask(ctx context.Context, w policy.WebhookName, review []byte) (
 	if err != nil {
 		return first, err
 	}
-	if second, err := s.send(ctx, w, review); err != nil || !same(first, second) {
+	if second, err := s.send(ctx, w, review); err != nil || !c.same(first, second) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.problems = append(c.problems, source.Warningf(source.Position{}, "webhook-not-deterministic",
@@ -142,15 +141,6 @@ func (c *Caller) ask(ctx context.Context, w policy.WebhookName, review []byte) (
 			With("record the answers with --record-webhooks, and run with --webhook-answers: then the result stays the same"))
 	}
 	return first, nil
-}
-
-// same reports whether two answers mean the same.
-func same(a, b policy.Answer) bool {
-	var x, y any
-	if json.Unmarshal(a.Body, &x) != nil || json.Unmarshal(b.Body, &y) != nil {
-		return bytes.Equal(a.Body, b.Body) && a.Status == b.Status
-	}
-	return change.Equal(x, y) && a.Status == b.Status
 }
 
 // Problems returns what the calls found so far, once for each webhook, sorted.

@@ -77,7 +77,7 @@ func TestForwardedPort(t *testing.T) {
 }
 
 func callURL(t *testing.T, u *url.URL, ca []byte, service string) (policy.Answer, error) {
-	c, err := New(t.Context(), []Target{{Name: "w", URL: u}}, ca, nil)
+	c, err := New(t.Context(), []Target{{Name: "w", URL: u}}, ca, nil, same)
 	if err != nil {
 		return policy.Answer{}, err
 	}

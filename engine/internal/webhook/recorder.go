@@ -207,6 +207,9 @@ func isReview(body any, review map[string]any) bool {
 			return false
 		}
 	}
+	if object["apiVersion"] == nil && object["kind"] == nil && review["apiVersion"] != admissionGroup+"/"+known[0] {
+		return ok // a server does not ask for them in older reviews
+	}
 	return ok && object["apiVersion"] == review["apiVersion"] && object["kind"] == review["kind"]
 }
 
@@ -220,7 +223,7 @@ func withPatch(response map[string]any, uid string) map[string]any {
 		response["uid"] = ""
 	}
 	if patch, ok := readable(response["patch"]); ok {
-		response["patch"] = patch
+		response["patch"] = ordered(patch)
 	}
 	return response
 }
