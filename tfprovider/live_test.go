@@ -595,3 +595,37 @@ func (l *live) kinds(t *testing.T) {
 		t.Errorf("with the changed policy: %s: %s", address, problem)
 	}
 }
+
+// crasher is a Terraform whose provider crashes if the configuration has a case named bad.
+const crasher = `#!/bin/sh
+if grep -q '"bad' cases.json; then
+	echo '{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Plugin did not respond"}}'
+	echo '{"type":"diagnostic","diagnostic":{"severity":"error","summary":"Request cancelled","address":"kubectl_manifest.with[\"b\"]"}}'
+	echo 'panic: out of range'
+	exit 1
+fi
+echo '{"type":"change_summary"}'
+`
+
+// TestCrashes finds the cases that crash a provider, and only those.
+func TestCrashes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "terraform")
+	if err := os.WriteFile(path, []byte(crasher), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	of := func(keys ...string) map[string]liveCase {
+		cases := map[string]liveCase{}
+		for _, key := range keys {
+			cases[key] = liveCase{}
+		}
+		return cases
+	}
+	c := &cli{path, t.TempDir(), nil}
+	cases := map[string]map[string]liveCase{"with-kubernetes": of("a", "bad", "c", "d", "bad-too"), "with-kubectl": of("b", "bad")}
+	found := map[string]string{}
+	new(live).crashes(t, c, cases, found)
+	want := []string{`kubectl_manifest.with["bad"]`, `kubernetes_manifest.with["bad"]`, `kubernetes_manifest.with["bad-too"]`}
+	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) || !strings.Contains(found[want[0]], "out of range") {
+		t.Errorf("%v, want %v", found, want)
+	}
+}
