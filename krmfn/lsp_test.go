@@ -75,7 +75,9 @@ func playTranscript(t *testing.T, path string) {
 		b.WriteString(line + "\n")
 		if line != "" && !strings.HasPrefix(line, "#") {
 			for shown := range strings.Lines(strings.TrimSuffix(e.run(line), "\n")) {
-				b.WriteString(strings.TrimRight("    "+strings.TrimSuffix(shown, "\n"), " ") + "\n")
+				if shown = strings.TrimRight(shown, " \n"); shown != "" { // an empty line would not belong to what is shown
+					b.WriteString("    " + shown + "\n")
+				}
 			}
 		}
 	}

@@ -81,7 +81,7 @@ type variable struct{ name, expression string }
 func (s *State) scopeOf(l *lines) *scope {
 	own := slices.Clone(l.all[l.begin:l.end])
 	stream, problems := manifest.Read("", []byte(strings.Join(own, "\n")))
-	if len(problems) > 0 {
+	if len(problems) > 0 && l.line < l.end { // the cursor may be on a separator
 		line := &own[l.line-l.begin]
 		if match := entry().FindStringSubmatch(*line); match != nil {
 			*line = match[1] + match[2] + ":"
@@ -151,10 +151,18 @@ type named struct {
 // requestFields are the fields of an admission request, by the path below request.
 var requestFields = map[string][]Item{
 	"": {
-		{FieldItem, "dryRun", "boolean", ""}, {FieldItem, "kind", "object", ""}, {FieldItem, "name", "string", ""}, {FieldItem, "namespace", "string", ""},
-		{FieldItem, "operation", "string", "CREATE, UPDATE, DELETE or CONNECT"}, {FieldItem, "options", "any value", ""}, {FieldItem, "requestKind", "object", ""},
-		{FieldItem, "requestResource", "object", ""}, {FieldItem, "requestSubResource", "string", ""}, {FieldItem, "resource", "object", ""},
-		{FieldItem, "subResource", "string", ""}, {FieldItem, "userInfo", "object", ""},
+		{FieldItem, "dryRun", "boolean", ""},
+		{FieldItem, "kind", "object", ""},
+		{FieldItem, "name", "string", ""},
+		{FieldItem, "namespace", "string", ""},
+		{FieldItem, "operation", "string", "CREATE, UPDATE, DELETE or CONNECT"},
+		{FieldItem, "options", "any value", ""},
+		{FieldItem, "requestKind", "object", ""},
+		{FieldItem, "requestResource", "object", ""},
+		{FieldItem, "requestSubResource", "string", ""},
+		{FieldItem, "resource", "object", ""},
+		{FieldItem, "subResource", "string", ""},
+		{FieldItem, "userInfo", "object", ""},
 	},
 	"kind":            {{FieldItem, "group", "string", ""}, {FieldItem, "kind", "string", ""}, {FieldItem, "version", "string", ""}},
 	"requestKind":     {{FieldItem, "group", "string", ""}, {FieldItem, "kind", "string", ""}, {FieldItem, "version", "string", ""}},
@@ -256,9 +264,12 @@ func (s *State) completeExpression(l *lines, e expression) []Item {
 		return nil
 	}
 	items := []Item{
-		{VariableItem, "object", "object", "the object of the request"}, {VariableItem, "oldObject", "object", "the object before an update; null for CREATE"},
-		{VariableItem, "request", "object", "the admission request"}, {VariableItem, "namespaceObject", "object", "the namespace of the object"},
-		{VariableItem, "variables", "object", "the variables of the policy"}, {VariableItem, "authorizer", "object", "asks whether a user may do something"},
+		{VariableItem, "object", "object", "the object of the request"},
+		{VariableItem, "oldObject", "object", "the object before an update; null for CREATE"},
+		{VariableItem, "request", "object", "the admission request"},
+		{VariableItem, "namespaceObject", "object", "the namespace of the object"},
+		{VariableItem, "variables", "object", "the variables of the policy"},
+		{VariableItem, "authorizer", "object", "asks whether a user may do something"},
 	}
 	if sc.param != (gvk.Kind{}) {
 		items = append(items, Item{VariableItem, "params", "object", "the " + sc.param.Kind + " that the binding names"})

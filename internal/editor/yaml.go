@@ -67,7 +67,7 @@ func (l *lines) keyBelow(prefix string) (key, bool) {
 		}
 	}
 	slices.Reverse(w.path)
-	k.path, k.siblings = w.path, append(w.siblings, below(l.all[l.line+1:l.end], len(prefix))...)
+	k.path, k.siblings = w.path, append(w.siblings, below(l.all[min(l.line+1, l.end):l.end], len(prefix))...)
 	return k, true
 }
 
