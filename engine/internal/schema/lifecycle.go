@@ -87,6 +87,9 @@ func (r *Registry) Unserved(kind gvk.Kind) (instead gvk.Kind, ok bool) {
 		return instead, false
 	}
 	isClosed := !strings.Contains(kind.Group, ".")
+	if !isClosed && len(r.added) == 0 { // most unknown kinds end here, without a list of all kinds
+		return instead, false
+	}
 	var names []string
 	for _, k := range r.Kinds() {
 		switch {
