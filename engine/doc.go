@@ -33,12 +33,14 @@
 //	taint.go                   what policies write after they have read sensitive objects
 //	fieldvalidation.go         the server: unknown fields of a manifest
 //	admit.go                   the server: one object, all passes, a record of what happened
+//	rules.go                   where the rules are that are in no policy
 //	validate.go                the server: validation, validating policies, and what they say
 //	updates.go                 policies that act only on updates
 //	follow.go                  policies that change other objects after admission
 //	write.go                   from the trace back to the manifest
 //	normalize.go               manifests as a server stores them (option Normalize)
 //	attribute.go, explain.go   the authors of changes
+//	objections.go              why validation says what it says
 //	replay.go                  the policies on their own output
 //	orders.go, effects.go      policies whose order matters, and policies without effect
 //	generated.go               policies that fail on all objects that are generated for them

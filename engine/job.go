@@ -155,20 +155,24 @@ func (j *job) denial(f policy.Failure) source.Diagnostic {
 		return d
 	}
 	d := f.Errorf(source.CodeDenied, "%v", f.Err).With(cmp.Or(f.Advice, j.lacking()))
-	if path := fieldOf(f.Err); path != nil {
-		d.At = j.document.At(path)
+	if paths := fieldsOf(f.Err); len(paths) > 0 {
+		d.At = j.document.At(paths[0])
 	}
 	return d
 }
 
-// fieldOf returns the path of the first invalid field that an error names, or nil.
-func fieldOf(err error) change.Path {
+// fieldsOf returns the paths of the invalid fields that an error names.
+func fieldsOf(err error) (paths []change.Path) {
 	var invalid *validation.InvalidError
 	if !errors.As(err, &invalid) {
 		return nil
 	}
-	path, _ := change.ParsePath(invalid.Field) // not every field of a server is a path
-	return path
+	for _, field := range invalid.Fields {
+		if path, err := change.ParsePath(field); err == nil && field != "<nil>" { // not every field of a server is a path
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // lacking says which workload will have no Pods because an object of its controller is refused.

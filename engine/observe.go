@@ -19,6 +19,8 @@ type Observer struct {
 	decorate func([]policy.Program) []policy.Program
 	// tries returns an empty list for the tries of an admission. It is nil if tries are not needed.
 	tries func() *tries
+	// judge is called for each job whose object a server would validate. It may add to its result.
+	judge func(*run, *admitted)
 	// admit is called for each job that is admitted. admit and conclude may be called for several
 	// jobs at once.
 	admit func(*run, *written)

@@ -89,7 +89,36 @@ type Manifest struct {
 	// validating policies accompany the server's answer, even if it is a refusal.
 	Warnings []Warning
 	Audit    []policy.Annotation
+	// Objections are what validation says about the object, and why; see Objections.
+	Objections []Objection
 }
+
+// Objection is what validation says about an object.
+type Objection struct {
+	By     policy.ID
+	At     source.Position
+	Effect Effect
+	// Said are the words of the server; for Annotated, the key and the value.
+	Said string
+	// Expression is that of the rule, or "". Facts are the values that it has read.
+	Expression string
+	Facts      []source.Fact
+	// Cause is the author of the change without which a server would not say it, or for Repaired, of the
+	// change without which it would. It is empty if there is no such change.
+	Cause   policy.ID
+	CauseAt source.Position
+}
+
+// Effect is what becomes of an object because of an Objection.
+type Effect string
+
+// The effects. Repaired is what a server would say to the object as it was sent, and refuse it.
+const (
+	Refused   Effect = "refused"
+	Warns     Effect = "warned"
+	Annotated Effect = "audited"
+	Repaired  Effect = "repaired"
+)
 
 // All returns all changes in order: Tree, then Changes.
 func (m *Manifest) All() []Change {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,6 +90,7 @@ type run struct {
 	old         map[identity]*manifest.Document
 	definitions definitions
 	snapshot    *snapshot.Snapshot
+	rulers      rulers
 
 	lock sync.Mutex
 	// schemas, finished (jobs) and diagnostics are guarded by lock while jobs run.
@@ -410,10 +410,6 @@ func (r *run) admitView(a *admitted) {
 	}
 	if len(a.trace.failures) == 0 {
 		r.server.validate(j.place, *request, a.trace)
-		if len(a.trace.refusals) > 0 && j.made == nil {
-			refusal := &a.trace.refusals[0]
-			refusal.Advice = cmp.Or(refusal.Advice, r.server.culprit(j.place, *request, a.trace))
-		}
 	}
 	a.read = request.Snapshot.Sensitive()
 	a.trace.redact(a.scope(nil))
@@ -423,7 +419,7 @@ func (r *run) admitView(a *admitted) {
 	for _, f := range a.trace.ignored {
 		a.warnIgnored(f)
 	}
-	a.tellValidation(r.set.settings.options.Validation)
+	r.tellValidation(a)
 	a.tellUnwritable()
 }
 
@@ -448,7 +444,7 @@ func (r *run) validateUntouched(a *admitted) {
 		}
 		r.server.checkMetadata(p, a.request, view, a.trace)
 	}
-	a.tellValidation(r.set.settings.options.Validation)
+	r.tellValidation(a)
 }
 
 // misplaced returns the error of a server if policies have moved the object to another namespace,

@@ -163,9 +163,10 @@ func (f *files) copies(before, after map[string]any, shape change.Shape) reveale
 func (f *files) decide(diagnostics []source.Diagnostic, secrets *redact.Redactor) []source.Diagnostic {
 	for i := range diagnostics {
 		d := &diagnostics[i]
-		if f.sensitive[d.At.File] || slices.ContainsFunc(d.Related, func(p source.Place) bool { return f.sensitive[p.At.File] }) {
+		if f.sensitive[d.At.File] || slices.ContainsFunc(d.Related, func(p source.Place) bool { return f.sensitive[p.At.File] }) ||
+			slices.ContainsFunc(d.Facts, func(fact source.Fact) bool { return f.sensitive[fact.At.File] }) {
 			*d = redact.Scope{All: true}.Message(d.With(""))
-			d.Excerpt = ""
+			d.Excerpt, d.Facts = "", nil
 		}
 	}
 	return secrets.Messages(diagnostics)

@@ -67,6 +67,8 @@ type admitted struct {
 	trace *trace
 	// read are the sensitive objects that policies have read for the job.
 	read []*redact.Objects
+	// objections are what validation says, if an observer asks.
+	objections []Objection
 }
 
 // memos are memos that no job uses.

@@ -33,6 +33,10 @@ type trace struct {
 	// warnings and audit are what validating policies say about the object.
 	warnings []Warning
 	audit    []policy.Annotation
+	// objections are the steps in which validating policies had something to say about the request
+	// judged.
+	objections []objection
+	judged     *policy.Request
 	// ignored are the failures that failurePolicy Ignore has ignored.
 	ignored []policy.Failure
 	// shuffled are the invocations of the first pass that a server runs in any order.

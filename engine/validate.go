@@ -3,13 +3,11 @@ package engine
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -39,6 +37,7 @@ func (s server) validate(p place, request policy.Request, t *trace) {
 	if p.kind.Kind != namespaceKind {
 		request.Name = textAt(object, "metadata", "name")
 	}
+	t.judged = &request
 	for _, program := range programs {
 		if !t.validate(program, &request) {
 			return
@@ -106,6 +105,9 @@ func (t *trace) validate(program policy.Program, r *policy.Request) bool {
 		t.tries.note(invocation.ID(), Accepted)
 		for step := range invocation.Steps(r) {
 			t.said(step)
+			if step.Failure != nil || len(step.Warnings)+len(step.Annotations) > 0 {
+				t.objections = append(t.objections, objection{step, invocation, r})
+			}
 			if step.Failure == nil {
 				t.tries.step(step, applied)
 				continue
@@ -132,51 +134,23 @@ func (t *trace) refuse(f policy.Failure) bool {
 	return false
 }
 
-// culprit returns advice about the change that makes the server refuse an object that it accepts
-// before the change; "" if the server refuses the object as it was sent.
-func (s server) culprit(p place, request policy.Request, t *trace) string {
-	var changes []event
-	for _, e := range t.events {
-		if !e.drops && !change.Equal(e.before, e.written) {
-			changes = append(changes, e)
-		}
-	}
-	request.Warn = func(source.Diagnostic) {}
-	refuses := func(object map[string]any) bool {
-		probe := s.trace(nil)
-		probe.after = object
-		s.validate(p, request, probe)
-		return len(probe.refusals) > 0
-	}
-	if len(changes) == 0 || refuses(t.before) {
-		return ""
-	}
-	accepted, refused := -1, len(changes)-1
-	for refused-accepted > 1 {
-		if middle := (accepted + refused) / 2; refuses(changes[middle].next) {
-			refused = middle
-		} else {
-			accepted = middle
-		}
-	}
-	e := changes[refused]
-	text := fmt.Sprintf("the server accepts the object that was sent: %s makes it one that is refused", e.by)
-	if e.at.IsKnown() {
-		text += fmt.Sprintf(" (%s)", e.at)
-	}
-	return text
-}
-
 // tellValidation adds to the result of a job what validating admission said.
-func (a *admitted) tellValidation(mode Validation) {
+func (r *run) tellValidation(a *admitted) {
+	for _, o := range r.observers {
+		if o.judge != nil {
+			o.judge(r, a)
+		}
+	}
 	for _, f := range a.trace.refusals {
-		a.tell(a.job.refusedBy(f, mode))
+		d := r.ruled(a.job.refusedBy(f, r.set.settings.options.Validation), a, f)
+		a.tell(a.explained(d, Refused, f.ID, f.At))
 	}
 	for _, f := range a.trace.doubted {
-		d := a.job.denial(f)
+		d := r.ruled(a.job.denial(f), a, f)
 		d.Severity, d.Code = source.Info, "maybe-denied"
 		a.tell(d)
 	}
+	a.tellRepaired()
 	result := a.job.result
 	result.Audit = combined(a.trace.audit)
 	scope := a.scope(nil)
@@ -195,7 +169,40 @@ func (a *admitted) tellWarnings() {
 	a.job.result.Warnings = sent(warnings)
 	for _, w := range a.job.result.Warnings {
 		text := source.MessageOf(source.Span{Text: w.Text, Origin: w.origin})
-		a.tell(source.Warningf(w.field, cmp.Or(w.code, "policy-warning"), "%v", text).Naming(w.At, w.By.String()))
+		d := source.Warningf(w.field, cmp.Or(w.code, "policy-warning"), "%v", text).Naming(w.At, w.By.String())
+		a.tell(a.explained(d, Warns, w.By, w.At))
+	}
+}
+
+// explained adds to a diagnostic about an objection what is known of it.
+func (a *admitted) explained(d source.Diagnostic, effect Effect, id policy.ID, at source.Position) source.Diagnostic {
+	i := slices.IndexFunc(a.objections, func(o Objection) bool { return o.Effect == effect && o.By == id && o.At == at })
+	if i < 0 {
+		return d
+	}
+	o := a.objections[i]
+	if o.Expression != "" && !strings.Contains(d.Message, o.Expression) {
+		d.Facts = append(d.Facts, source.Fact{Name: "expression", Value: strings.Join(strings.Fields(o.Expression), " ")})
+	}
+	d.Facts = append(d.Facts, o.Facts...)
+	if o.Cause != (policy.ID{}) && effect != Repaired {
+		text := "made by " + o.Cause.String() + ": as it was sent, the object does not violate the rule"
+		if o.CauseAt.IsKnown() {
+			return d.Naming(o.CauseAt, text)
+		}
+		d.Advice = strings.TrimPrefix(d.Advice+"\n"+text, "\n")
+	}
+	return d
+}
+
+// tellRepaired notes that policies make a server accept an object.
+func (a *admitted) tellRepaired() {
+	for _, o := range a.objections {
+		if o.Effect == Repaired {
+			d := source.Notef(source.Position{}, "refusal-averted", "%s makes the object one that the server accepts; as it was sent, it says: %s", o.Cause, o.Said).
+				Naming(o.CauseAt, o.Cause.String()).Naming(o.At, o.By.String())
+			a.tell(a.explained(d, Repaired, o.By, o.At))
+		}
 	}
 }
 

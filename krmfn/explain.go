@@ -50,7 +50,7 @@ func (r *reported) describe() {
 // begin runs the policies on the manifests that operands name.
 func (r *reported) begin(ctx context.Context, p *Process, f *files, operands []string) {
 	r.config.partial = true
-	r.config.observers = append([]engine.Observer{engine.Explain()}, r.config.observers...)
+	r.config.observers = append([]engine.Observer{engine.Explain(), engine.Objections()}, r.config.observers...)
 	if r.config.options.Build {
 		r.build(ctx, p, f, operands)
 		return

@@ -145,6 +145,9 @@ func (l *locator) message(d source.Diagnostic, known bool) string {
 			message.WriteString(" (" + p.At.String() + ")")
 		}
 	}
+	for _, f := range d.Relocated(l.file).Facts {
+		message.WriteString("; " + f.String())
+	}
 	if d.Advice != "" { // not on a new line: kpt prints a line break as a space
 		message.WriteString("; " + d.Advice)
 	}

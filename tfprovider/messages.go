@@ -139,6 +139,11 @@ func (a *admission) detail(d source.Diagnostic) string {
 	for _, p := range d.Related {
 		fmt.Fprintf(&b, "\n\n%s: %s", a.where(p.At), source.Printable(p.Name))
 	}
+	for _, f := range d.Facts {
+		f.At.File = a.where(f.At)
+		f.At.Line = 0
+		b.WriteString("\n\n" + f.String())
+	}
 	for _, extra := range []string{d.Advice, d.Excerpt} {
 		if extra != "" {
 			b.WriteString("\n\n" + source.PrintableDetail(extra))

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
@@ -298,6 +299,20 @@ type Invocation interface {
 	Steps(r *Request) iter.Seq[Step]
 }
 
+// Witness is an Invocation that says why it accepts or refuses an object.
+type Witness interface {
+	// Evidence evaluates a rule again, or the whole invocation if the rule is "", and returns what it
+	// reads. The request is the one on which the invocation has run.
+	Evidence(r *Request, rule string) Evidence
+}
+
+// Evidence is what a rule reads of a request.
+type Evidence struct {
+	// Expression is the expression of the rule, or "".
+	Expression string
+	Reads      []celenv.Read
+}
+
 // Step is the result of one rule.
 type Step struct {
 	ID ID
@@ -323,6 +338,9 @@ type Step struct {
 // Annotation is an annotation of the audit event of a request.
 type Annotation struct {
 	Key, Value string
+	// Rule is the part of the policy that gives the value, or "". At is its position.
+	Rule string
+	At   source.Position
 	// Origin is that of the value. Shown is the value as it may be printed; the engine sets it.
 	Origin source.Origin
 	Shown  string

@@ -19,8 +19,18 @@ func (r *Redactor) Messages(diagnostics []source.Diagnostic) []source.Diagnostic
 		d := &diagnostics[i]
 		*d = d.Saying(source.MessageOf(r.parts(d.Spans())...))
 		d.Field, d.Advice, d.Excerpt = r.masked(d.Field), r.masked(d.Advice), r.masked(d.Excerpt)
+		d.Facts = r.Facts(d.Facts)
 	}
 	return diagnostics
+}
+
+// Facts returns facts without hidden values.
+func (r *Redactor) Facts(facts []source.Fact) []source.Fact {
+	shown := slices.Clone(facts)
+	for i := range shown {
+		shown[i].Name, shown[i].Value = r.masked(shown[i].Name), r.masked(shown[i].Value)
+	}
+	return shown
 }
 
 // Reason returns the reason why a policy did not apply, as it may be shown.

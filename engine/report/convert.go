@@ -38,6 +38,9 @@ func (c converter) manifest(from *engine.Manifest) Manifest {
 	for _, n := range from.NotApplied {
 		to.NotApplied = append(to.NotApplied, c.notApplied(n))
 	}
+	for _, o := range from.Objections {
+		to.Objections = append(to.Objections, c.objection(o))
+	}
 	for _, a := range from.Audit {
 		if c.redactor != nil {
 			a.Value = a.Shown

@@ -256,6 +256,7 @@ func (b *htmlWriter) index(manifests []Manifest) {
 			} else {
 				b.write(`%s <span class="soft">nothing changes</span>`, m.object())
 			}
+			b.objections(m)
 			b.notApplied(m)
 			b.audit(m)
 			b.WriteString("</li>\n")

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -53,6 +54,8 @@ type jsonManifest struct {
 	Edits      []jsonEdit       `json:"edits"`
 	Dropped    []jsonStep       `json:"dropped,omitempty"`
 	NotApplied []jsonNotApplied `json:"notApplied,omitempty"`
+	// Objections are refusals, warnings and audit annotations with the values that rules have read.
+	Objections []jsonObjection `json:"objections,omitempty"`
 	// AuditAnnotations are what validating policies add to the audit event of the request.
 	AuditAnnotations map[string]string `json:"auditAnnotations,omitempty"`
 }
@@ -114,6 +117,8 @@ type jsonDiagnostic struct {
 	At       *jsonPlace `json:"at,omitempty"`
 	// Related are further places, such as the rule that denies the manifest.
 	Related []jsonNamedPlace `json:"related,omitempty"`
+	// Facts are the expression of a rule, and the values that it has read.
+	Facts []jsonFact `json:"facts,omitempty"`
 	// Count is the number of places of which the same is said, and Also are the next of them.
 	Count int              `json:"count,omitempty"`
 	Also  []jsonNamedPlace `json:"also,omitempty"`
@@ -125,7 +130,27 @@ type jsonNamedPlace struct {
 }
 
 func jsonDiagnosticOf(d source.Diagnostic) jsonDiagnostic {
-	return jsonDiagnostic{d.Severity.String(), d.Code, d.Message, d.Advice, d.Subject, d.Field, place(d.At), namedPlaces(d.Related), d.Count, namedPlaces(d.Also)}
+	return jsonDiagnostic{d.Severity.String(), d.Code, d.Message, d.Advice, d.Subject, d.Field, place(d.At), namedPlaces(d.Related), jsonFacts(d.Facts), d.Count, namedPlaces(d.Also)}
+}
+
+// jsonFact is an expression or a value. Value is missing if the value is absent; a value that is hidden, or
+// too long, is a text.
+type jsonFact struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value,omitempty"`
+	By    string          `json:"by,omitempty"`
+	At    *jsonPlace      `json:"at,omitempty"`
+}
+
+func jsonFacts(facts []source.Fact) (out []jsonFact) {
+	for _, f := range facts {
+		one := jsonFact{Name: f.Name, Value: json.RawMessage(f.Value), By: f.By, At: place(f.At)}
+		if f.Value != "" && !json.Valid(one.Value) {
+			one.Value = manifest.JSON(f.Value)
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 func namedPlaces(places []source.Place) (out []jsonNamedPlace) {
@@ -160,6 +185,7 @@ func jsonOf(m Manifest) jsonManifest {
 	for _, n := range m.NotApplied {
 		out.NotApplied = append(out.NotApplied, jsonNotApplied{jsonName{n.Policy, n.Binding, n.Param, n.Rule, "", n.Kind}, place(n.At), n.Reason})
 	}
+	out.Objections = jsonObjections(m.Objections)
 	for _, a := range m.Audit {
 		if out.AuditAnnotations == nil {
 			out.AuditAnnotations = map[string]string{}

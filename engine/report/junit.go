@@ -20,6 +20,9 @@ func Cases(r *Report) []Case {
 	}
 	var others []source.Diagnostic
 	for _, d := range r.Diagnostics {
+		if d.Severity == source.Info { // JUnit has no notes
+			continue
+		}
 		about := r.about(d)
 		for _, i := range about {
 			findings[i] = append(findings[i], d)

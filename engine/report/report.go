@@ -9,7 +9,7 @@
 // The files in order: report.go (Report), convert.go (from the results of the engine), against.go
 // (the Report of two runs), since.go (of two states of a repository), diff.go (unified diffs),
 // lines.go (the same with numbers), hunks.go (what changed in each), values.go (changes with their
-// values), fold.go (rules that were not applied for one reason), filter.go (parts of a Report),
+// values), objections.go (what validation says), fold.go (rules that were not applied for one reason), filter.go (parts of a Report),
 // known.go (only new changes), matrix.go (what each policy did to each object),
 // summary.go and findings.go (what several formats share). Each format has a file: text.go, unified.go,
 // markdown.go, json.go, sarif.go, junit.go, github.go, html.go, stats.go (counts), and of a matrix
@@ -88,6 +88,8 @@ type Manifest struct {
 	NotApplied []NotApplied
 	// Audit are the annotations of the audit event, from validating policies.
 	Audit []policy.Annotation
+	// Objections are what validation says about the object, and why.
+	Objections []engine.Objection
 	// presence says that the object is in only one of two states of a repository.
 	presence presence
 }

@@ -22,12 +22,7 @@ func SARIF(w io.Writer, findings []source.Diagnostic) {
 		if physical := sarifPlace(inFile(d)); physical != nil {
 			result["locations"] = []any{map[string]any{"physicalLocation": physical}}
 		}
-		var related []any
-		for _, p := range slices.Concat(d.Related, d.Also) {
-			if physical := sarifPlace(p.At); physical != nil {
-				related = append(related, map[string]any{"physicalLocation": physical, "message": map[string]any{"text": source.Printable(p.Name)}})
-			}
-		}
+		related := sarifRelated(d)
 		if related != nil {
 			result["relatedLocations"] = related
 		}
@@ -46,6 +41,22 @@ func SARIF(w io.Writer, findings []source.Diagnostic) {
 			"columnKind": "unicodeCodePoints", "results": results,
 		}},
 	})
+}
+
+// sarifRelated returns the related places of a finding, and those of its facts.
+func sarifRelated(d source.Diagnostic) (related []any) {
+	places := slices.Concat(d.Related, d.Also)
+	for _, f := range d.Facts {
+		at := f.At
+		f.At = source.Position{}
+		places = append(places, source.Place{At: at, Name: f.String()})
+	}
+	for _, p := range places {
+		if physical := sarifPlace(p.At); physical != nil {
+			related = append(related, map[string]any{"physicalLocation": physical, "message": map[string]any{"text": source.Printable(p.Name)}})
+		}
+	}
+	return related
 }
 
 // sarifPlace returns a position as a physicalLocation, or nil if it is in no file.

@@ -42,6 +42,9 @@ func Explain(w io.Writer, r *Report, colored bool) {
 		for _, n := range fold(m.NotApplied) {
 			fmt.Fprintf(w, "  %s %s%s\n      %s\n", paint("not applied:", dim, colored), n.name(), paint(at(n.At), dim, colored), n.Reason)
 		}
+		for _, o := range m.Objections {
+			x.objection(o)
+		}
 		for _, a := range m.Audit {
 			fmt.Fprintf(w, "  %s %s: %s\n", paint("audit annotation", dim, colored), source.Printable(a.Key), source.Printable(a.Value))
 		}

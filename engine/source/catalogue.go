@@ -239,6 +239,11 @@ var objects = []Entry{
 		Advice: "Do nothing, unless you use kubernetes_manifest: then remove the value, write what the server stores, or set the option normalize.",
 	},
 	{
+		Code: "refusal-averted", Severities: infos, Title: "Policies repair an object that a server would refuse",
+		Cause:  "A server accepts the object because of what a policy changes in it. Without the policies, it would refuse the object with this text. `check`, `diff`, `explain` and `report` say so, with the values that the rule reads of the changed object.",
+		Advice: "Do nothing, unless the manifest must be right for clusters without the policies: then write the value into it.",
+	},
+	{
 		Code: "value-not-written", Severities: warnings, Unsure: true, Title: "No manifest can have a value of a policy",
 		Cause:  "A server keeps metadata.deletionTimestamp and metadata.deletionGracePeriodSeconds if a policy sets them, but drops them from manifests. So the cluster's object would differ from the output.",
 		Advice: "Remove the field from the policy.",

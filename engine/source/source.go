@@ -95,6 +95,8 @@ type Diagnostic struct {
 	// Related are further places that the message is about, such as the rule of a policy that denies
 	// the manifest at At.
 	Related []Place
+	// Facts are what the message is based on: an expression, and the values that it has read.
+	Facts []Fact
 	// Count is the number of places if the diagnostic is folded, and Also are the next of them; see
 	// Fold.
 	Count int
@@ -121,6 +123,32 @@ func (p Place) String() string {
 	return p.At.String() + ": " + Printable(p.Name)
 }
 
+// Fact is an expression, or a value that it has read.
+type Fact struct {
+	// Name is the path of the value, such as object.spec.replicas, or else says what the fact is. Value is
+	// the value as JSON, or "" if it is absent.
+	Name, Value string
+	// By is a clause that says who has set the value; "" if nobody has to be named. At is where that
+	// was, or where the value is in the manifest.
+	By string
+	At Position
+}
+
+// maxFact is how many bytes of a value are printed.
+const maxFact = 200
+
+// String prints the fact as "file:line:col: name: value, by".
+func (f Fact) String() string {
+	text := f.Name + ": " + cutMiddle(f.Value, maxFact)
+	if f.Value == "" {
+		text = f.Name + " is absent"
+	}
+	if f.By != "" {
+		text += ", " + f.By
+	}
+	return Place{f.At, text}.String()
+}
+
 // Naming returns d with a related place. Without a position it returns d.
 func (d Diagnostic) Naming(at Position, name string) Diagnostic {
 	if at.IsKnown() {
@@ -132,7 +160,10 @@ func (d Diagnostic) Naming(at Position, name string) Diagnostic {
 // Relocated returns d with other names for its places.
 func (d Diagnostic) Relocated(to func(Position) Position) Diagnostic {
 	d.At, d.Related = to(d.At), slices.Clone(d.Related)
-	d.Also = slices.Clone(d.Also)
+	d.Also, d.Facts = slices.Clone(d.Also), slices.Clone(d.Facts)
+	for i := range d.Facts {
+		d.Facts[i].At = to(d.Facts[i].At)
+	}
 	for _, places := range [][]Place{d.Related, d.Also} {
 		for i := range places {
 			places[i].At = to(places[i].At)
@@ -190,12 +221,15 @@ func (d Diagnostic) Short() string {
 	return d.Text()
 }
 
-// Details returns what follows the message: the related places, the advice, the excerpt, and the
+// Details returns what follows the message: the related places, the facts, the advice, the excerpt, and the
 // other places of which the same is said.
 func (d Diagnostic) Details() []string {
 	var details []string
 	for _, p := range d.Related {
 		details = append(details, p.String())
+	}
+	for _, f := range d.Facts {
+		details = append(details, f.String())
 	}
 	for _, extra := range []string{d.Advice, d.Excerpt} {
 		if extra != "" {
@@ -217,10 +251,18 @@ func shorten(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
 		if len(line) > maxLine {
-			lines[i] = strings.ToValidUTF8(line[:maxLine/2], "") + " … " + strings.ToValidUTF8(line[len(line)-maxLine/2:], "")
+			lines[i] = cutMiddle(line, maxLine)
 		}
 	}
 	return strings.Join(lines, "")
+}
+
+// cutMiddle leaves out the middle of a text that has more than most bytes.
+func cutMiddle(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most/2], "") + " … " + strings.ToValidUTF8(text[len(text)-most/2:], "")
 }
 
 // Errorf returns an error at a position. Its message is that of Messagef.

@@ -8,7 +8,7 @@
 //
 // The files in order: builtin.go (the table), program.go (plug-ins as programs), call.go (one
 // plug-in and one object), config.go (the configuration of PodSecurity), and one file for each plug-in, in the order of the server:
-// limitranger.go, serviceaccount.go, pullimages.go, podsecurity.go, nodeselector.go, priority.go,
+// limitranger.go, serviceaccount.go, pullimages.go, podsecurity.go, podsecurityfields.go, nodeselector.go, priority.go,
 // tolerations.go (three of them), storage.go (two), runtimeclass.go, ingressclass.go and
 // topology.go.
 package builtin

@@ -167,14 +167,9 @@ func replacesImage(pod, old map[string]any) bool {
 
 // template returns the metadata and the spec of the Pods of an object.
 func template(object map[string]any, kind string) (*metav1.ObjectMeta, *corev1.PodSpec, error) {
-	switch kind {
-	case pods.Kind:
-	case "PodTemplate":
-		object = podspec.Map(object, "template")
-	case "CronJob":
-		object = podspec.Map(object, "spec", "jobTemplate", "spec", "template")
-	default:
-		object = podspec.Map(object, "spec", "template")
+	path := templatePath(kind)
+	for _, e := range path[:len(path)-1] {
+		object = podspec.Map(object, e.Key)
 	}
 	var t corev1.PodTemplateSpec
 	part := map[string]any{"metadata": podspec.Map(object, "metadata"), "spec": podspec.Map(object, "spec")}

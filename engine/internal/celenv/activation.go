@@ -13,6 +13,7 @@ import (
 	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/library"
 	"github.com/preadmit/preadmit/engine/internal/unknown"
 )
@@ -57,6 +58,8 @@ type Input struct {
 	// World and Exceptions are for the expressions of Kyverno's policies.
 	World      World
 	Exceptions Exceptions
+	// Reads notes what expressions read of these values and of variables. It may be nil.
+	Reads *Reads
 }
 
 // Program is a compiled expression. It is safe for concurrent use.
@@ -125,21 +128,21 @@ func (s *Scope) Activate(ctx context.Context, input Input) *Activation {
 func (a *Activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case "object":
-		return a.variableOf(a.input.Object, a.input.GoTypes.Object), true
+		return a.input.Reads.variable(name, a.variableOf(a.input.Object, a.input.GoTypes.Object)), true
 	case "oldObject":
 		if a.input.OldUnknown {
 			a.refusal = errOldUnknown
 		}
-		return a.variableOf(a.input.OldObject, a.input.GoTypes.OldObject), true
+		return a.input.Reads.variable(name, a.variableOf(a.input.OldObject, a.input.GoTypes.OldObject)), true
 	case "params":
-		return a.variableOf(a.input.Params, a.input.GoTypes.Params), true
+		return a.input.Reads.variable(name, a.variableOf(a.input.Params, a.input.GoTypes.Params)), true
 	case "namespaceObject":
 		if a.input.Namespace == nil {
 			return nil, true
 		}
-		return a.variableOf(a.input.Namespace(), a.input.GoTypes.Namespace), true
+		return a.input.Reads.variable(name, a.variableOf(a.input.Namespace(), a.input.GoTypes.Namespace)), true
 	case "request":
-		return a.variableOf(a.requestObject(), a.input.GoTypes.Request), true
+		return a.input.Reads.variable(name, a.variableOf(a.requestObject(), a.input.GoTypes.Request)), true
 	case "variables":
 		return a.variables, a.variables != nil
 	case "authorizer", "authorizer.requestResource":
@@ -299,6 +302,9 @@ func (m *variableMap) Get(key ref.Val) ref.Val {
 		return types.ValOrErr(key, "no such key: %v", key)
 	}
 	value := m.evaluate(&m.scope.variables[i])
+	if reads := m.activation.input.Reads; reads != nil {
+		value = reads.watch(nil, change.Keys("variables", name), value)
+	}
 	if m.values == nil {
 		m.values = map[string]ref.Val{}
 	}

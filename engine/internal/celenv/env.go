@@ -11,7 +11,7 @@
 //
 // The files in order: env.go, host.go, functions.go (functions, for editors), types.go (declared types), scope.go (compilation),
 // compiler.go, activation.go (evaluation, lazy variables, costs), unknown.go and tracked.go (values
-// that are not known yet), order.go (maps in the order
+// that are not known yet), reads.go (which values expressions read), order.go (maps in the order
 // of their keys), bounds.go (what costs do not bound), authorizer.go, object.go and patch.go
 // (values of Object and JSONPatch), govalue.go (Go values of a server), forms.go (when there
 // are any), check.go, pointers.go and guard.go (mistakes that a server accepts), coverage.go (what has been

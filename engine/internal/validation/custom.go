@@ -31,12 +31,22 @@ import (
 // InvalidError is the refusal of an object by the validation of its kind, in the words of a server.
 type InvalidError struct {
 	Text string
-	// Field is the path of the first field with a problem, as the server writes it.
-	Field string
+	// Fields are the paths of the fields with a problem, as the server writes them.
+	Fields []string
 }
 
 // Error implements error.
 func (e *InvalidError) Error() string { return e.Text }
+
+// fieldsOf returns the fields of problems, each once.
+func fieldsOf(problems field.ErrorList) (fields []string) {
+	for _, p := range problems {
+		if f := versioned.Replace(p.Field); !slices.Contains(fields, f) {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
 
 // Checks reports whether objects of a kind are validated.
 func Checks(kind *schema.Kind) bool { return kind.Definition != nil || kind.Kind == definitionKind }
@@ -59,8 +69,8 @@ func (v *Server) Check(ctx context.Context, kind *schema.Kind, object, old map[s
 	}
 	name := unstructured.Unstructured{Object: object}
 	return warnings, &InvalidError{
-		Text:  fmt.Sprintf("%s.%s %q is invalid: %v", kind.Kind.Kind, kind.Group, name.GetName(), problems.ToAggregate()),
-		Field: versioned.Replace(problems[0].Field),
+		Text:   fmt.Sprintf("%s.%s %q is invalid: %v", kind.Kind.Kind, kind.Group, name.GetName(), problems.ToAggregate()),
+		Fields: fieldsOf(problems),
 	}
 }
 

@@ -119,5 +119,5 @@ func (v *Server) CheckMetadata(kind *schema.Kind, object map[string]any) error {
 		}
 		return cmp.Compare(order, orderOf(b))
 	})
-	return &InvalidError{Text: fmt.Sprintf("%s %q is invalid: %v", qualified, u.GetName(), problems.ToAggregate()), Field: problems[0].Field}
+	return &InvalidError{Text: fmt.Sprintf("%s %q is invalid: %v", qualified, u.GetName(), problems.ToAggregate()), Fields: fieldsOf(problems)}
 }

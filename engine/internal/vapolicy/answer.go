@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -61,6 +62,28 @@ func (i *invocation) answer(r *policy.Request, d decision) policy.Step {
 	return step
 }
 
+// Evidence implements policy.Witness.
+func (i *invocation) Evidence(r *policy.Request, rule string) policy.Evidence {
+	e, err := i.evaluation(r)
+	if err != nil {
+		return policy.Evidence{}
+	}
+	e.reads = &celenv.Reads{}
+	for _, v := range i.definition.validations {
+		if v.rule == rule {
+			_, _ = e.activate(false).Bool(v.program, nil) // its result is known
+			return policy.Evidence{Expression: v.expression, Reads: e.reads.Values()}
+		}
+	}
+	for _, a := range i.definition.annotations {
+		if a.rule == rule {
+			_, _, _ = e.activate(true).Text(a.program, nil) // its result is known
+			return policy.Evidence{Expression: a.expression, Reads: e.reads.Values()}
+		}
+	}
+	return policy.Evidence{}
+}
+
 // audit returns the annotation for a validation that does not hold.
 func (i *invocation) audit(d decision) policy.Annotation {
 	value, _ := json.Marshal([]struct { // its fields always have a JSON form
@@ -70,7 +93,7 @@ func (i *invocation) audit(d decision) policy.Annotation {
 		ExpressionIndex   int      `json:"expressionIndex"`
 		ValidationActions []string `json:"validationActions"`
 	}{{d.message, i.to.ID.Policy, i.to.ID.Binding, d.index, i.actions}})
-	a := policy.Annotation{Key: "validation.policy.admission.k8s.io/validation_failure", Value: string(value), Origin: i.to.Policy.Words().Origin(d.message)}
+	a := policy.Annotation{Key: "validation.policy.admission.k8s.io/validation_failure", Rule: d.rule, At: d.at, Value: string(value), Origin: i.to.Policy.Words().Origin(d.message)}
 	if i.minor >= listsFailuresSince {
 		a.Combine = policy.JoinLists
 	}

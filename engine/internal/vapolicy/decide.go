@@ -33,6 +33,8 @@ type evaluation struct {
 	request    *policy.Request
 	// object and old are the objects of the request in the version in which the policy matched.
 	object, old map[string]any
+	// reads notes what expressions read; it is usually nil.
+	reads *celenv.Reads
 }
 
 // decide evaluates a policy. The result has the decisions that do not admit the object, in order,
@@ -41,14 +43,12 @@ func (i *invocation) decide(r *policy.Request) ([]decision, []policy.Annotation)
 	if _, failed := i.to.Decide(r); failed != nil {
 		return []decision{failure("", 0, failed.At, failed.Err)}, nil
 	}
-	object, err := convert(r.Object, r.Kind, i.to.Kind)
-	old, oldErr := convert(r.OldObject, r.Kind, i.to.Kind)
-	if err = errors.Join(err, oldErr); err != nil {
+	e, err := i.evaluation(r)
+	if err != nil {
 		d := failure("", 0, i.to.Policy.At, err)
 		d.final = true
 		return []decision{d}, nil
 	}
-	e := evaluation{i.definition, i.to, r, object, old}
 	decisions, budget, exceeded := e.validate()
 	if exceeded {
 		return decisions, nil
@@ -59,6 +59,13 @@ func (i *invocation) decide(r *policy.Request) ([]decision, []policy.Annotation)
 		return failures, nil
 	}
 	return append(decisions, failures...), annotations
+}
+
+// evaluation prepares the evaluation of an invocation.
+func (i *invocation) evaluation(r *policy.Request) (*evaluation, error) {
+	object, err := convert(r.Object, r.Kind, i.to.Kind)
+	old, oldErr := convert(r.OldObject, r.Kind, i.to.Kind)
+	return &evaluation{definition: i.definition, to: i.to, request: r, object: object, old: old}, errors.Join(err, oldErr)
 }
 
 // failure returns the decision for an error.
@@ -76,7 +83,7 @@ func (e *evaluation) activate(unauthorized bool) *celenv.Activation {
 		}
 		return namespace
 	})
-	input.Object, input.OldObject, input.Unauthorized = e.object, e.old, unauthorized
+	input.Object, input.OldObject, input.Unauthorized, input.Reads = e.object, e.old, unauthorized, e.reads
 	input.GoTypes = e.to.GoTypes(e.to.Reads(r, celenv.AsGo))
 	return e.to.Policy.Scope.Activate(r.Context, input)
 }
@@ -180,7 +187,7 @@ func (e *evaluation) annotate() (annotations []policy.Annotation, failures []dec
 			d.final = true
 			failures = append(failures, d)
 		case text != "":
-			annotations = append(annotations, policy.Annotation{Key: a.key, Value: text[:min(len(text), maxAnnotation)], Origin: e.to.Policy.Words().Origin(text), Combine: policy.JoinValues})
+			annotations = append(annotations, policy.Annotation{Key: a.key, Rule: a.rule, At: a.at, Value: text[:min(len(text), maxAnnotation)], Origin: e.to.Policy.Words().Origin(text), Combine: policy.JoinValues})
 		}
 	}
 	return annotations, failures, false

@@ -37,9 +37,9 @@ type validation struct {
 }
 
 type annotation struct {
-	rule, key string
-	program   *celenv.Program
-	at        source.Position
+	rule, key, expression string
+	program               *celenv.Program
+	at                    source.Position
 }
 
 const (
@@ -103,7 +103,7 @@ func (d *definition) readAnnotations(r *admissionpolicy.Reader, n policy.Node) {
 	seen := map[string]bool{}
 	for i, item := range items {
 		key, value := item.At("key"), item.At("valueExpression")
-		a := annotation{rule: fmt.Sprintf("auditAnnotations[%d]", i), key: d.policy.Name + "/" + key.Text(), at: r.Doc.Document.At(item.Path)}
+		a := annotation{rule: fmt.Sprintf("auditAnnotations[%d]", i), key: d.policy.Name + "/" + key.Text(), expression: value.Text(), at: r.Doc.Document.At(item.Path)}
 		for _, problem := range content.IsLabelKey(a.key) {
 			r.Doc.Invalid(key, "Invalid value: %q: %s", a.key, problem)
 		}

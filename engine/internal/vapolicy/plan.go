@@ -5,13 +5,15 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// invocation is a definition applied to a request. It implements policy.Invocation.
+// invocation is a definition applied to a request. It implements policy.Invocation and policy.Witness.
 type invocation struct {
 	definition *definition
 	to         *admissionpolicy.Application
 	actions    []string
 	minor      int
 }
+
+var _ policy.Witness = (*invocation)(nil)
 
 // Plan implements policy.Program.
 func (p *program) Plan(r *policy.Request) policy.Plan {
