@@ -24,34 +24,54 @@ func generated(shown *tally) Observer {
 }
 
 func (r *run) generated(shown *tally) []source.Diagnostic {
+	policies := r.generatable("mutations")
+	var lock sync.Mutex
+	found := map[*manifest.Document][]source.Diagnostic{}
+	parallel.Each(policies, func(d documented) {
+		diagnostics := r.tryGenerated(d.policy, d.documents(), shown)
+		lock.Lock()
+		found[d.policy] = diagnostics
+		lock.Unlock()
+	})
+	var all []source.Diagnostic
+	for _, d := range policies {
+		all = append(all, found[d.policy]...)
+	}
+	return all
+}
+
+// documented is a policy with its bindings.
+type documented struct {
+	policy   *manifest.Document
+	bindings []*manifest.Document
+}
+
+// documents returns the policy and its bindings.
+func (d documented) documents() []*manifest.Document {
+	return append([]*manifest.Document{d.policy}, d.bindings...)
+}
+
+// generatable returns the policies that have a field in their spec, and whose effects generated objects
+// show.
+func (r *run) generatable(field string) (policies []documented) {
 	type named struct {
 		language int
 		name     string
 	}
 	bindings := map[named][]*manifest.Document{}
-	var policies []*manifest.Document
 	for _, d := range slices.Concat(r.set.policies, r.input.policies, r.set.configuration(r.input.manifests)) {
 		root := policy.Node{Value: d.Object()}
 		if name := root.At("spec", "policyName").Text(); name != "" {
 			key := named{r.set.language(d.Kind()), name}
 			bindings[key] = append(bindings[key], d)
-		} else if r.set.language(d.Kind()) >= 0 && len(root.At("spec", "mutations").Items()) > 0 && witness.IsDecisive(root) {
-			policies = append(policies, d)
+		} else if r.set.language(d.Kind()) >= 0 && len(root.At("spec", field).Items()) > 0 && witness.IsDecisive(root) {
+			policies = append(policies, documented{policy: d})
 		}
 	}
-	var lock sync.Mutex
-	found := map[*manifest.Document][]source.Diagnostic{}
-	parallel.Each(policies, func(d *manifest.Document) {
-		diagnostics := r.tryGenerated(d, append([]*manifest.Document{d}, bindings[named{r.set.language(d.Kind()), d.Name()}]...), shown)
-		lock.Lock()
-		found[d] = diagnostics
-		lock.Unlock()
-	})
-	var all []source.Diagnostic
-	for _, d := range policies {
-		all = append(all, found[d]...)
+	for i, d := range policies {
+		policies[i].bindings = bindings[named{r.set.language(d.policy.Kind()), d.policy.Name()}]
 	}
-	return all
+	return policies
 }
 
 // mostGenerated is how many generated objects show that nothing is certain about a policy. One on which
@@ -101,17 +121,25 @@ func effectOf(f policy.Failure) string {
 // admitGenerated admits an object to a server without a cluster. It returns nil if no server admits
 // such an object.
 func (r *run) admitGenerated(s server, d *manifest.Document, object map[string]any) *trace {
+	p, request := r.requestGenerated(s, d, object)
+	if request == nil {
+		return nil
+	}
+	return s.admit(p, request, object, nil)
+}
+
+// requestGenerated returns the request for an object, or nil if no server decodes it.
+func (r *run) requestGenerated(s server, d *manifest.Document, object map[string]any) (place, *policy.Request) {
 	settings := &r.set.settings
 	p := r.set.placeAs(gvk.Parse(textAt(object, "apiVersion"), textAt(object, "kind")), d.Namespace(), textAt(object, "metadata", "name"), r.schemas)
 	view, err := s.defaulting.view(nil, p, object)
 	if err != nil {
-		return nil
+		return p, nil
 	}
-	request := &policy.Request{
+	return p, &policy.Request{
 		Context: r.ctx, Kind: p.kind, Name: p.name, Namespace: p.namespace, Operation: settings.options.Operation, User: settings.options.User,
 		Object: view, Schemas: r.schemas, Snapshot: (&snapshot.Snapshot{}).Reader(nil), Warn: func(source.Diagnostic) {},
 	}
-	return s.admit(p, request, object, nil)
 }
 
 // explained reports whether the schemas show a mistake in programs that may be the reason why they

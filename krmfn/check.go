@@ -121,7 +121,7 @@ func noted(notes []source.Diagnostic) int {
 }
 
 // checkedNotes are the codes of findings that are notes and do not change the exit status.
-var checkedNotes = []string{"value-not-stored", "pods-only", "refusal-averted", "webhook-unpredicted", "policy-not-mutating"}
+var checkedNotes = []string{"value-not-stored", "pods-only", "refusal-averted", "validation-redundant", "webhook-unpredicted", "policy-not-mutating"}
 
 // aboutMissing are the codes of findings about missing policies, which may be among those that could
 // not be read.
@@ -169,6 +169,8 @@ A finding has one of these codes, or the code of an error:
   pods-only              a note, not a mistake: a policy matches only Pods, and the manifests
                          have only controllers
   policy-not-mutating    a note: the policy validates, or belongs to another program
+  mutation-refused       a validating policy refuses what a mutating policy writes
+  validation-redundant   a note: a mutating policy repairs all that a validating one refuses
   refusal-averted        a note: without a policy, a server would refuse the manifest
   webhook-unpredicted    a note: a webhook may change the manifests as well
 

@@ -70,3 +70,51 @@ func TestValidation(t *testing.T) {
 		}
 	}
 }
+
+// TestDeniesByServer checks that refusals of the server itself count as denials: by a rule of a
+// CustomResourceDefinition, and by PodSecurity.
+func TestDeniesByServer(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	definition := write("definition.yaml", `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: shops.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Shop, plural: shops, singular: shop}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          size: {type: integer, x-kubernetes-validations: [{rule: self < 5, message: a shop is small}]}
+`)
+	namespace := write("namespace.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {pod-security.kubernetes.io/enforce: baseline}}\n")
+	policies := enginetest.Load(t, engine.Options{AdmissionPlugins: []string{"PodSecurity"}}, definition, namespace)
+	shop := write("shop.yaml", "apiVersion: example.com/v1\nkind: Shop\nmetadata: {name: a}\nsize: 7\n")
+	pod := write("pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {hostNetwork: true, containers: [{name: a, image: 'a:1'}]}\n")
+	for name, test := range map[string]struct {
+		check func(t testing.TB)
+		want  int
+	}{
+		"rule":             {func(t testing.TB) { policies.Denies(t, shop, "a shop is small") }, 0},
+		"rule, other text": {func(t testing.TB) { policies.Denies(t, shop, "a shop is big") }, 1},
+		"PodSecurity":      {func(t testing.TB) { policies.Denies(t, pod, "hostNetwork=true") }, 0},
+		"other level":      {func(t testing.TB) { policies.Denies(t, pod, "restricted") }, 1},
+	} {
+		r := &recorder{TB: t}
+		if test.check(r); len(r.errors) != test.want {
+			t.Errorf("%s: the errors are %q", name, r.errors)
+		}
+	}
+}

@@ -210,6 +210,16 @@ var checking = []Entry{
 		Advice: "Correct the expression, or exclude the kinds for which it cannot work from the policy.",
 	},
 	{
+		Code: "mutation-refused", Severities: warnings, Title: "A validating policy refuses what a mutating one writes",
+		Cause:  "Of the objects that `check` generates to reach the branches of the two policies, which are in CEL and have no params, the validating policy refuses every one that the mutating policy has changed, and accepts at least one of them before the change. In a cluster with both, objects are refused that each alone accepts.",
+		Advice: "Let the mutating policy write a value that the validating one accepts, or except its objects from one of the two.",
+	},
+	{
+		Code: "validation-redundant", Severities: infos, Title: "A mutating policy makes a validating one redundant",
+		Cause:  "Of the objects that `check` generates to reach the branches of the two policies, which are in CEL and have no params, the mutating policy changes every one that the validating policy refuses, and the validating policy refuses none of them afterwards. Other objects are not tried.",
+		Advice: "Keep the validating policy if it is to catch requests that the mutating policy does not see, such as those of other operations.",
+	},
+	{
 		Code: "acceptance-unused", Severities: warnings, Title: "An accepted finding is not found any more",
 		Cause:  "The configuration file accepts findings of a kind that this run does not have. Only a run that could have found them says so: `check`, and `diff` for the code mutation, on the files of the path of the acceptance.",
 		Advice: "Remove the acceptance, or correct its patterns.",

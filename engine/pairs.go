@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/internal/parallel"
+	"github.com/preadmit/preadmit/engine/internal/witness"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// pairs compares what validating policies in CEL say about generated objects before and after mutating
+// ones. It reports a validating policy that refuses all objects that a mutating one changes, although it
+// accepts some of them before, and one that the mutating policy makes redundant.
+var pairs = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
+	var mutating, validating []*single
+	for _, d := range r.generatable("mutations") {
+		mutating = append(mutating, r.alone(d))
+	}
+	for _, d := range r.generatable("validations") {
+		validating = append(validating, r.alone(d))
+	}
+	found := make([][]source.Diagnostic, len(mutating))
+	indexes := make([]int, len(mutating))
+	for i := range indexes {
+		indexes[i] = i
+	}
+	parallel.Each(indexes, func(i int) {
+		if len(validating) == 0 {
+			return
+		}
+		changed := r.changedBy(mutating[i], mutating[i].objects)
+		for _, v := range validating {
+			found[i] = append(found[i], r.tryPair(mutating[i], v, changed)...)
+		}
+	})
+	return slices.Concat(found...)
+}}
+
+// single is a policy with its bindings, without others, and objects that are generated for it.
+type single struct {
+	document *manifest.Document
+	server   server
+	objects  []map[string]any
+}
+
+// mostPaired is how many objects are generated for each policy of a pair.
+const mostPaired = 24
+
+// alone compiles a policy that compiles with the others.
+func (r *run) alone(d documented) *single {
+	programs, problems := r.set.languages[r.set.language(d.policy.Kind())].Compile(d.documents())
+	one := &single{document: d.policy, server: server{programs: programs, defaulting: r.server.defaulting, files: r.server.files, tries: newTries, keepsReason: r.server.keepsReason}}
+	if source.HasErrors(problems) {
+		return one
+	}
+	for object := range witness.Objects(policy.Node{Value: d.policy.Object()}, r.schemas) {
+		if one.objects = append(one.objects, object); len(one.objects) == mostPaired {
+			break
+		}
+	}
+	return one
+}
+
+// generatedChange is what a policy makes of a generated object.
+type generatedChange struct {
+	place   place
+	request *policy.Request
+	trace   *trace
+}
+
+// changedBy returns what a policy changes in objects that a server admits.
+func (r *run) changedBy(m *single, objects []map[string]any) (changed []generatedChange) {
+	for _, object := range objects {
+		p, request := r.requestGenerated(m.server, m.document, object)
+		if request == nil {
+			continue
+		}
+		if t := m.server.admit(p, request, object, nil); len(t.failures) == 0 && t.changed() {
+			changed = append(changed, generatedChange{p, request, t})
+		}
+	}
+	return changed
+}
+
+// judged validates an object before or after a change. matches is false if the policy does not match the
+// object, or if no server stores it.
+func (v *single) judged(c generatedChange, object map[string]any) (refusal *policy.Failure, matches bool) {
+	t := v.server.trace(nil)
+	t.after = object
+	v.server.validate(c.place, *c.request, t)
+	if len(t.refusals) == 0 {
+		return nil, len(t.tries.verdicts()) > 0
+	}
+	return &t.refusals[0], t.refusals[0].ID.Policy != ""
+}
+
+// turned counts what a validating policy says about the objects that a mutating one changes.
+type turned struct {
+	// accepted and refused count the results after the change, worse and better those that it turns.
+	accepted, refused, worse, better int
+	// first is the first refusal before or after the change.
+	first *policy.Failure
+}
+
+// add adds the results for changed objects.
+func (t *turned) add(v *single, changed []generatedChange) {
+	for _, c := range changed {
+		before, had := v.judged(c, c.trace.before)
+		after, has := v.judged(c, c.trace.after)
+		if !had || !has {
+			continue
+		}
+		switch {
+		case after != nil:
+			t.refused++
+			if before == nil {
+				t.worse++
+			}
+		default:
+			t.accepted++
+			if before != nil {
+				t.better++
+			}
+		}
+		for _, f := range []*policy.Failure{before, after} {
+			if t.first == nil {
+				t.first = f
+			}
+		}
+	}
+}
+
+func (t *turned) contradicts() bool { return t.worse > 0 && t.accepted == 0 }
+func (t *turned) isRedundant() bool { return t.better > 0 && t.refused == 0 }
+
+// tryPair tries a validating policy on what a mutating one has changed in the objects that are generated
+// for it, and if these show something, in those that are generated for the validating policy.
+func (r *run) tryPair(m, v *single, changed []generatedChange) []source.Diagnostic {
+	var t turned
+	t.add(v, changed)
+	if !t.contradicts() && !t.isRedundant() {
+		return nil
+	}
+	t.add(v, r.changedBy(m, v.objects))
+	var d source.Diagnostic
+	name, by := source.Name(v.document.Name()), source.Name(m.document.Name())
+	switch {
+	case t.contradicts():
+		d = source.Warningf(t.first.At, "mutation-refused", "policy %s refuses every generated object that policy %s has changed, and accepts %d of %d before: %v", name, by, t.worse, t.refused, t.first.Err).
+			With("let the mutating policy write a value that the validating one accepts, or except its objects from one of them")
+	case t.isRedundant() && r.changesAll(m, v):
+		d = source.Notef(t.first.At, "validation-redundant", "policy %s refuses no generated object that policy %s has changed, and %d of %d before: in a cluster with both, it refuses nothing that the other matches", name, by, t.better, t.accepted).
+			With("keep it for requests that the mutating policy does not see, or remove it")
+	default:
+		return nil
+	}
+	return []source.Diagnostic{d.Naming(m.document.At(nil), "policy "+m.document.Name())}
+}
+
+// changesAll reports whether a mutating policy changes all objects, generated for a validating policy, that
+// the validating one refuses.
+func (r *run) changesAll(m, v *single) bool {
+	for _, object := range v.objects {
+		p, request := r.requestGenerated(v.server, v.document, object)
+		if request == nil {
+			continue
+		}
+		c := generatedChange{place: p, request: request}
+		if refusal, matches := v.judged(c, request.Object); matches && refusal != nil && len(r.changedBy(m, []map[string]any{object})) == 0 {
+			return false
+		}
+	}
+	return true
+}
