@@ -56,6 +56,7 @@ func TestDefinitions(t *testing.T) {
 	if refused < racing.Least(170) {
 		t.Errorf("only %d refusals are compared", refused)
 	}
+	mostlyTheSame(t, len(racing.Sample(records)), definitionExceptions)
 }
 
 // TestDefinitionPosition checks that a refusal is at the field of the manifest, although the server names

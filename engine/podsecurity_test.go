@@ -18,17 +18,34 @@ import (
 type securityCase struct {
 	Name        string
 	Object, Old map[string]any
-	Answers     []struct {
-		Namespaces []string
-		Code       int
-		Denied     string
-		Warnings   []string
-	}
+	Answers     []securityAnswer
 }
 
-// TestPodSecurity compares the refusals and warnings of PodSecurity with recorded answers of
-// kube-apiserver 1.36.3. Two kinds of answers are left out: of objects that the server's own
-// validation refuses, and warnings about the Pods in a Namespace.
+// securityAnswer is the answer in some namespaces.
+type securityAnswer struct {
+	Namespaces []string
+	Code       int
+	Denied     string
+	Warnings   []string
+}
+
+// invalidPods are the recorded Pods that the server's hand-written validation refuses, so that
+// PodSecurity does not see them.
+var invalidPods = map[string]string{
+	"ephemeral":                  "spec.ephemeralContainers: Forbidden: cannot be set on create",
+	"invalid-too":                "cannot set `allowPrivilegeEscalation` to false and `privileged` to true",
+	"privileged-invalid":         "cannot set `allowPrivilegeEscalation` to false and `privileged` to true",
+	"update-apparmor-annotation": "Forbidden: may not add AppArmor annotations",
+}
+
+// securityExceptions are answers of PodSecurity from which ours differ.
+var securityExceptions = map[string]string{
+	"later": "a server warns about the Pods that are in the Namespace already",
+}
+
+// TestPodSecurity compares the refusals and warnings of PodSecurity with all its recorded answers from
+// kube-apiserver 1.36.3. All but the exceptions are the same, at least 99 of 100. Only warnings of
+// PodSecurity count, not those about deprecated fields.
 func TestPodSecurity(t *testing.T) {
 	data, err := os.ReadFile("testdata/podsecurity/recorded.json")
 	if err != nil {
@@ -48,23 +65,21 @@ func TestPodSecurity(t *testing.T) {
 	for _, c := range recorded.Mutated {
 		answers += c.compare(t, recorded.Policies, recorded.PolicyNamespaces)
 	}
-	if answers < 800 {
+	if answers < 835 {
 		t.Errorf("only %d answers are compared", answers)
 	}
+	mostlyTheSame(t, answers, securityExceptions)
 }
 
 // compare returns how many answers it compares.
 func (c securityCase) compare(t *testing.T, policies, namespaces []map[string]any) (compared int) {
 	t.Helper()
 	for _, answer := range c.Answers {
-		if answer.Code == 422 && c.Object["kind"] != "Namespace" {
-			continue // refused by validation
-		}
-		var warnings []string
-		for _, w := range answer.Warnings {
-			if strings.Contains(w, "PodSecurity") && !strings.HasPrefix(w, "existing pods") {
-				warnings = append(warnings, w)
+		if text := invalidPods[c.Name]; text != "" {
+			if answer.Code != 422 || !strings.Contains(answer.Denied, text) {
+				t.Errorf("%s: the server said %d %q, not that it is invalid", c.Name, answer.Code, answer.Denied)
 			}
+			continue
 		}
 		for _, namespace := range answer.Namespaces {
 			options := Options{AdmissionPlugins: []string{builtin.PodSecurity}, Namespace: namespace}
@@ -75,25 +90,38 @@ func (c securityCase) compare(t *testing.T, policies, namespaces []map[string]an
 			if set == nil {
 				t.Fatal(diagnostics)
 			}
-			outcome := set.Run(t.Context(), []*manifest.Stream{streamOf(t, c.Object)})
 			compared++
-			got := outcome.Manifests[0]
-			if said := strings.Join(refusals(outcome), "\n"); said != inOrder(strings.ReplaceAll(answer.Denied, "*****", "00000")) {
-				t.Errorf("%s in %q: refused with %q\nthe server said %q", c.Name, namespace, said, answer.Denied)
-			}
-			if reason := map[int]string{403: "Forbidden", 422: "Invalid"}[answer.Code]; got.Reason != reason {
-				t.Errorf("%s in %q: the reason is %q, not %q", c.Name, namespace, got.Reason, reason)
-			}
-			var said []string
-			for _, w := range got.Warnings {
-				said = append(said, w.Text)
-			}
-			if !slices.Equal(said, warnings) {
-				t.Errorf("%s in %q: warned %q\nthe server warned %q", c.Name, namespace, said, warnings)
+			problem := answer.differs(set.Run(t.Context(), []*manifest.Stream{streamOf(t, c.Object)}))
+			if excepted := securityExceptions[c.Name] != ""; excepted != (problem != "") {
+				t.Errorf("%s in %q: listed as an exception: %v, but %s", c.Name, namespace, excepted, problem)
 			}
 		}
 	}
 	return compared
+}
+
+// differs returns how an outcome differs from the answer, or "".
+func (want securityAnswer) differs(outcome *Outcome) string {
+	got := outcome.Manifests[0]
+	if said := strings.Join(refusals(outcome), "\n"); said != inOrder(strings.ReplaceAll(want.Denied, "*****", "00000")) {
+		return fmt.Sprintf("refused with %q\nthe server said %q", said, want.Denied)
+	}
+	if reason := map[int]string{403: "Forbidden", 422: "Invalid"}[want.Code]; got.Reason != reason {
+		return fmt.Sprintf("the reason is %q, not %q", got.Reason, reason)
+	}
+	var said, warnings []string
+	for _, w := range got.Warnings {
+		said = append(said, w.Text)
+	}
+	for _, w := range want.Warnings {
+		if strings.Contains(w, "PodSecurity") {
+			warnings = append(warnings, w)
+		}
+	}
+	if !slices.Equal(said, warnings) {
+		return fmt.Sprintf("warned %q\nthe server warned %q", said, warnings)
+	}
+	return ""
 }
 
 // streamOf returns a stream with objects.

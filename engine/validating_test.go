@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -26,7 +25,7 @@ type judged struct {
 }
 
 type judgement struct {
-	Baseline, Result int
+	Result           int
 	Message          string            `json:"result_message"`
 	Reason           string            `json:"result_reason"`
 	Warnings         []string          `json:"result_warnings"`
@@ -38,13 +37,19 @@ type judgement struct {
 	} `json:"result_also"`
 }
 
+// validatingExceptions are objects about which preadmit says something else.
+var validatingExceptions = map[string]string{
+	"67-api-validation-first/bad-key": "the hand-written validation of ConfigMaps is not predicted",
+	"67-api-validation-first/broken":  "the hand-written validation of Deployments is not predicted",
+}
+
 // TestValidating compares the verdicts of ValidatingAdmissionPolicies with recorded answers of
 // kube-apiserver 1.36.3: refusals with their texts and reasons, warnings, and annotations of the
-// audit event. Cases with policies that others have published may be missing.
+// audit event. All but the exceptions are the same, at least 99 of 100. Cases with policies that
+// others have published may be missing.
 func TestValidating(t *testing.T) {
-	exceptions := readExceptions(t, "testdata/exceptions.txt")
 	cases := map[string]string{} // by name
-	for _, root := range []string{"../../shared/corpus/vap", archive.Unpack(t, "testdata/validating", 58)} {
+	for _, root := range []string{"../../shared/corpus/vap", archive.Unpack(t, "testdata/validating", 60)} {
 		found, err := filepath.Glob(filepath.Join(root, "*", "server", "summary.json"))
 		if err != nil {
 			t.Fatal(err)
@@ -54,24 +59,34 @@ func TestValidating(t *testing.T) {
 			cases[filepath.Base(dir)] = dir
 		}
 	}
+	compared := 0
 	for _, name := range racing.Sample(slices.Sorted(maps.Keys(cases))) {
-		dir := cases[name]
 		if change.Reference && strings.Contains(name, "cost") {
 			continue // slow
 		}
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			problems := compareJudgements(t, dir)
-			switch reason := exceptions[filepath.Base(dir)]; {
-			case reason != "" && len(problems) == 0:
-				t.Errorf("listed as an exception (%s), but agrees with the recording", reason)
-			case reason == "" && len(problems) > 0:
-				t.Error(strings.Join(problems, "\n"))
+		t.Run(name, func(t *testing.T) {
+			for object, problems := range compareJudgements(t, cases[name]) {
+				compared++
+				if excepted := validatingExceptions[name+"/"+object] != ""; excepted != (len(problems) > 0) {
+					t.Errorf("%s: listed as an exception: %v, but %s", object, excepted, strings.Join(problems, "\n"))
+				}
 			}
 		})
 	}
+	mostlyTheSame(t, compared, validatingExceptions)
 }
 
-func compareJudgements(t *testing.T, dir string) (problems []string) {
+// mostlyTheSame checks that at least 99 of 100 answers of a server that a test compares are no exceptions.
+func mostlyTheSame(t *testing.T, compared int, exceptions map[string]string) {
+	t.Helper()
+	if differing := racing.Least(len(exceptions)); compared == 0 || 100*differing > compared {
+		t.Errorf("of %d answers, %d differ from ours", compared, differing)
+	}
+}
+
+// compareJudgements returns the differences between our answers and the recorded ones, by the name of
+// the object.
+func compareJudgements(t *testing.T, dir string) map[string][]string {
 	var want recorded
 	var answers judged
 	data, err := os.ReadFile(filepath.Join(dir, "server", "summary.json"))
@@ -84,24 +99,22 @@ func compareJudgements(t *testing.T, dir string) (problems []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policies, problems := acceptedPolicies(t, dir, want, recordedRequest)
-	for _, name := range slices.Sorted(maps.Keys(answers.Manifests)) {
-		answer := answers.Manifests[name]
-		if answer.Baseline >= 300 {
-			continue // refused before validating policies are asked
-		}
+	policies, refused := acceptedPolicies(t, dir, want, recordedRequest)
+	for _, problem := range refused {
+		t.Error(problem)
+	}
+	problems := map[string][]string{}
+	for name, answer := range answers.Manifests {
 		options := recordedRequest
 		if answers.Operation == "UPDATE" {
 			options.Operation, options.Old = policy.Update, []*manifest.Stream{readCase(t, dir, "old", name)}
 		}
 		set, diagnostics := Compile(policies, nil, options)
 		if set == nil {
-			return append(problems, fmt.Sprint(diagnostics))
+			t.Fatal(diagnostics)
 		}
-		outcome := set.Run(context.Background(), []*manifest.Stream{readCase(t, dir, "manifests", name)}, Explain())
-		for _, problem := range answer.compare(outcome) {
-			problems = append(problems, name+": "+problem)
-		}
+		outcome := set.Run(t.Context(), []*manifest.Stream{readCase(t, dir, "manifests", name)}, Explain())
+		problems[name] = answer.compare(outcome)
 	}
 	return problems
 }
