@@ -2,6 +2,18 @@ module github.com/preadmit/preadmit
 
 go 1.26.0
 
+// Programs of the developers, and the provider, which registries distribute: go install ./..., which
+// pre-commit runs, installs preadmit only. .ci/run vets them, and go test ./engine -run TestInstalled
+// checks that.
+ignore (
+	./engine/internal/policydoc/crds
+	./engine/internal/release/differ
+	./engine/internal/schema/generate/command
+	./examples/library/admit
+	./internal/growth/command
+	./tfprovider/terraform-provider-preadmit
+)
+
 require (
 	github.com/blang/semver/v4 v4.0.0
 	github.com/bmatcuk/doublestar/v4 v4.10.4
@@ -15,7 +27,9 @@ require (
 	github.com/kyverno/go-jmespath v0.4.1-0.20231124160150-95e59c162877
 	github.com/prometheus/common v0.67.5
 	github.com/spf13/pflag v1.0.10
+	go.lsp.dev/jsonrpc2 v1.0.0
 	go.lsp.dev/protocol v1.0.0
+	go.lsp.dev/uri v1.0.0
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/text v0.37.0
 	google.golang.org/protobuf v1.36.12
@@ -106,8 +120,6 @@ require (
 	github.com/vmihailenco/tagparser/v2 v2.0.0 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/zclconf/go-cty v1.18.1 // indirect
-	go.lsp.dev/jsonrpc2 v1.0.0 // indirect
-	go.lsp.dev/uri v1.0.0 // indirect
 	go.opentelemetry.io/otel v1.41.0 // indirect
 	go.opentelemetry.io/otel/sdk/metric v1.40.0 // indirect
 	go.opentelemetry.io/otel/trace v1.41.0 // indirect

@@ -26,7 +26,7 @@ var ladder = [][]string{
 	{"engine/manifest", "engine/internal/schema"},
 	{"engine/redact"},
 	{"engine/internal/schema/generate", "engine/internal/policydoc/crds", "engine/internal/release/differ", "engine/internal/admission", "engine/internal/match", "engine/internal/snapshot", "engine/internal/jsonpatch", "engine/internal/strategicmerge", "engine/internal/jmespath"},
-	{"engine/internal/celenv/library", "engine/internal/celenv/syntax", "engine/internal/workload"},
+	{"engine/internal/schema/generate/command", "engine/internal/celenv/library", "engine/internal/celenv/syntax", "engine/internal/workload"},
 	{"engine/internal/celenv", "engine/internal/celenv/expr"},
 	{"engine/policy"},
 	{"engine/internal/policydoc"},
@@ -38,7 +38,8 @@ var ladder = [][]string{
 	{"internal/triage", "internal/hookcall", "internal/editor"},
 	{"internal/settings", "internal/lsp"},
 	{"krmfn", "tfprovider", "engine/enginetest"},
-	{"krmfn/preadmit", "internal/growth", "tfprovider/terraform-provider-preadmit", "examples/library"},
+	{"krmfn/preadmit", "internal/growth", "tfprovider/terraform-provider-preadmit", "examples/library/admit"},
+	{"internal/growth/command"},
 }
 
 // owners lists the packages that may import each third-party library. Libraries that are not listed
@@ -84,16 +85,20 @@ const starter = "krmfn/program.go"
 
 // goPackage is a package with the imports of its files, without those of its tests.
 type goPackage struct {
-	ImportPath string
-	Dir        string
-	GoFiles    []string
-	Imports    []string
+	ImportPath   string
+	Name         string
+	Dir          string
+	GoFiles      []string
+	Imports      []string
+	TestGoFiles  []string
+	XTestGoFiles []string
 }
 
-// goPackages lists the packages of the module with paths relative to it.
+// goPackages lists the packages of the module, also those that go.mod ignores, with paths relative to
+// it.
 func goPackages(t *testing.T) []goPackage {
 	t.Helper()
-	command := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports", module+"/...")
+	command := exec.Command("go", append([]string{"list", "-e", "-json=ImportPath,Name,Dir,GoFiles,Imports,TestGoFiles,XTestGoFiles", module + "/..."}, ignored(t)...)...)
 	output, err := command.Output()
 	if err != nil {
 		t.Fatalf("%v: %v", command, err)
@@ -102,6 +107,7 @@ func goPackages(t *testing.T) []goPackage {
 	for decoder := json.NewDecoder(strings.NewReader(string(output))); ; {
 		var p goPackage
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			slices.SortFunc(packages, func(a, b goPackage) int { return strings.Compare(a.ImportPath, b.ImportPath) })
 			return packages
 		} else if err != nil {
 			t.Fatal(err)

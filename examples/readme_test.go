@@ -84,7 +84,7 @@ func TestReadmeCommands(t *testing.T) {
 			if slices.Contains(examples, file) {
 				example := filepath.Dir(file)
 				clients(t, readmeClients[example]...)
-				directory = example // the program in examples/library is part of the module
+				directory = example // the program in examples/library/admit is part of the module
 				if example != "library" {
 					directory = copied(t, example)
 				}

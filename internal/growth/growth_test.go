@@ -1,4 +1,4 @@
-package main
+package growth
 
 import (
 	"os"
@@ -11,7 +11,7 @@ func TestGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds all of preadmit with counters")
 	}
-	run := exec.Command("go", "run", "-cover", "-covermode=atomic", "-coverpkg=./engine/...,./internal/...,./krmfn/...,./tfprovider/...", "./internal/growth")
+	run := exec.Command("go", "run", "-cover", "-covermode=atomic", "-coverpkg=./engine/...,./internal/...,./krmfn/...,./tfprovider/...", "./internal/growth/command")
 	run.Dir = "../.."
 	run.Env = append(os.Environ(), "GOCOVERDIR="+t.TempDir())
 	if out, err := run.CombinedOutput(); err != nil {

@@ -15,4 +15,4 @@
 package schema
 
 //go:generate bash gotypes/generate
-//go:generate go run ./generate
+//go:generate go run ./generate/command

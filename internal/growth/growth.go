@@ -1,17 +1,17 @@
-// Command growth checks that the cost of every command grows at most a little faster than its
-// input, in every dimension in which input can grow. Its test runs it. To see the costs of some
-// dimensions and commands:
+// Package growth checks that the cost of every command grows at most a little faster than its
+// input, in every dimension in which input can grow. Its test runs the program in its directory
+// command. To see the costs of some dimensions and commands:
 //
-//	go run -cover -covermode=atomic -coverpkg=./engine/...,./internal/...,./krmfn/...,./tfprovider/... ./internal/growth 'edits/.*/diff'
+//	go run -cover -covermode=atomic -coverpkg=./engine/...,./internal/...,./krmfn/...,./tfprovider/... ./internal/growth/command 'edits/.*/diff'
 //
 // The cost is counted, not timed: it is the number of blocks of statements that a command executes,
-// which the coverage of the Go compiler counts, and the number of bytes that it allocates. Without
-// other goroutines, both are the same in every run.
+// which the coverage of the Go compiler counts in programs but not in tests, and the number of bytes
+// that it allocates. Without other goroutines, both are the same in every run.
 //
-// The files in order: main.go, counters.go (blocks of statements), dimensions.go (what grows),
+// The files in order: growth.go, counters.go (blocks of statements), dimensions.go (what grows),
 // languages.go, objects.go, text.go, policies.go, surroundings.go, findings.go, commands.go,
 // verify.go, terraform.go, decisions.go and webhooks.go (the dimensions).
-package main
+package growth
 
 import (
 	"bytes"
@@ -29,26 +29,20 @@ import (
 	"github.com/preadmit/preadmit/krmfn"
 )
 
-func main() {
+// Check measures the dimensions whose name and command match a pattern, all of them if it is "". It
+// prints the costs that match a pattern, or else those that grow too fast, and returns an error if
+// there are such. The program must have been built with -covermode=atomic.
+func Check(pattern string) error {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1)
-	pattern := "."
-	if len(os.Args) > 1 {
-		pattern = os.Args[1]
+	wanted, err := regexp.Compile(pattern)
+	if err != nil {
+		return err
 	}
-	if err := run(regexp.MustCompile(pattern), len(os.Args) > 1); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-// run measures the dimensions whose name and command match a pattern. It prints all or those that
-// grow too fast.
-func run(pattern *regexp.Regexp, all bool) error {
 	tooFast, measured := 0, 0
 	for _, d := range dimensions() {
 		for _, command := range d.commands {
-			if !pattern.MatchString(d.name + "/" + command) {
+			if !wanted.MatchString(d.name + "/" + command) {
 				continue
 			}
 			g, err := measure(d, command)
@@ -58,7 +52,7 @@ func run(pattern *regexp.Regexp, all bool) error {
 			if measured++; g.tooFast() {
 				tooFast++
 			}
-			if all || g.tooFast() {
+			if pattern != "" || g.tooFast() {
 				fmt.Println(g)
 			}
 		}

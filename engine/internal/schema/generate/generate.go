@@ -1,29 +1,18 @@
-// Generate writes the compact texts of the built-in kinds that package schema embeds:
-// builtin.txt for the default version of Kubernetes, and the differences for each other version.
-//
-//	go run ./generate                            from the committed archives
-//	go run ./generate -kubernetes 1.36=DIR …     renews the archive of a version instead
-//
-// It runs in the directory of package schema. DIR is the directory of the module
-// k8s.io/kubernetes at a patch version of 1.36, which has the OpenAPI documents and the
-// discovery of a server:
-//
-//	go mod download -json k8s.io/kubernetes@v1.36.3
+// Package generate makes the compact texts of the built-in kinds that package schema embeds:
+// builtin.txt for the default version of Kubernetes, and the differences for each other version. The
+// program in its directory command writes them.
 //
 // What the documents do not say comes from the tables of Go types in gotypes; bash gotypes/generate
 // renews them. An archive holds the documents, without descriptions, of what a server with default feature
 // gates serves.
 //
-// The files in order: main.go (the command), archive.go (the archives), gotypes.go (the tables of
+// The files in order: generate.go (the files), archive.go (the archives), gotypes.go (the tables of
 // Go types), text.go (the compact text).
-package main
+package generate
 
 import (
-	"flag"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/internal/release"
 )
@@ -35,25 +24,10 @@ const (
 	differencesPath = "versions/1.%d.txt"
 )
 
-func main() {
-	modules := map[int]string{}
-	flag.Func("kubernetes", "a `VERSION=DIR` of the module k8s.io/kubernetes to renew the archive of a version from; may be repeated", func(value string) error {
-		version, dir, _ := strings.Cut(value, "=")
-		minor, err := strconv.Atoi(strings.TrimPrefix(version, "1."))
-		if err == nil && dir == "" {
-			err = fmt.Errorf("%q has no directory", value)
-		}
-		modules[minor] = dir
-		return err
-	})
-	flag.Parse()
-	if err := run(modules); err != nil {
-		fmt.Fprintln(os.Stderr, "generate:", err)
-		os.Exit(1)
-	}
-}
-
-func run(modules map[int]string) error {
+// Renew writes new archives of minor versions of Kubernetes, from the directories of the module
+// k8s.io/kubernetes. Without such it writes the texts, from the archives. It runs in the directory of
+// package schema.
+func Renew(modules map[int]string) error {
 	for minor, dir := range modules {
 		archive, err := pack(os.DirFS(dir), minor)
 		if err != nil {
