@@ -61,9 +61,9 @@ var extended = map[string][]string{
 	"engine/gvk.Resource":             {"match.Name", "cluster.Resource"},
 	"engine/source.Diagnostic":        {"triage.Finding"},
 	"engine/internal/celenv.provider": {"celenv.typed"},
-	"engine/internal/celenv.opaque":   {"celenv.bindingValue", "celenv.contextValue", "celenv.gvrValue", "celenv.imageValue", "celenv.objectValue", "celenv.patchValue", "celenv.record", "celenv.trace", "celenv.variableMap"},
+	"engine/internal/celenv.opaque":   {"celenv.bindingValue", "celenv.contextValue", "celenv.gvrValue", "celenv.imageValue", "celenv.objectValue", "celenv.patchValue", "celenv.record", "celenv.trace", "celenv.variableMap", "celenv.watchedItems"},
 	"engine/report.jsonChange":        {"report.jsonEdit", "report.jsonStep"},
-	"engine/report.jsonName":          {"report.jsonNotApplied", "report.jsonStep"},
+	"engine/report.jsonName":          {"report.jsonNotApplied", "report.jsonObjection", "report.jsonStep"},
 	"tfprovider.rule":                 {"tfprovider.changed", "tfprovider.notApplied"},
 }
 
