@@ -193,8 +193,8 @@ var hasImages = map[string]bool{
 	"ReplicationController": true, "Job": true, "CronJob": true,
 }
 
-// podPath returns the path of the pod spec in objects of a kind.
-func podPath(kind string) change.Path {
+// PodPath returns the path of the pod spec in objects of a kind.
+func PodPath(kind string) change.Path {
 	switch kind {
 	case "Pod":
 		return change.Keys("spec")

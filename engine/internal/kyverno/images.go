@@ -10,7 +10,7 @@ import (
 // imagesOf returns the variable images: the parsed image references of an object, by list of
 // containers and name of the container.
 func imagesOf(kind gvk.Kind, object map[string]any) (any, error) {
-	path := podPath(kind.Kind)
+	path := PodPath(kind.Kind)
 	images := map[string]any{}
 	for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
 		path := path.Key(list)

@@ -257,7 +257,7 @@ func (r *reader) refusedResources(resources policy.Node, namespaced bool) {
 	selector := resources.At("selector")
 	labels := selector.At("matchLabels")
 	switch {
-	case selector.Object() == nil || hasWildcards(labels.Object()):
+	case selector.Object() == nil || HasWildcards(selector):
 	case len(labels.Object())+len(selector.At("matchExpressions").Items()) == 0:
 		r.refuse(selector, "Invalid value: {}: The requirements are not specified in selector")
 	default:
@@ -266,8 +266,9 @@ func (r *reader) refusedResources(resources policy.Node, namespaced bool) {
 	}
 }
 
-func hasWildcards(labels map[string]any) bool {
-	for key, value := range labels {
+// HasWildcards reports whether the labels of a label selector have wildcards, which Kubernetes does not know.
+func HasWildcards(selector policy.Node) bool {
+	for key, value := range selector.At("matchLabels").Object() {
 		if text, _ := value.(string); wildcard.Has(key) || wildcard.Has(text) {
 			return true
 		}

@@ -35,7 +35,7 @@ func (s *scope) observe(text string, data any) {
 func (s *scope) observeImages(object map[string]any) {
 	if o := s.evaluation.observer(); o.IsActive() {
 		for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
-			found, _ := podPath(s.evaluation.request.Kind.Kind.Kind).Key(list).Get(object)
+			found, _ := PodPath(s.evaluation.request.Kind.Kind.Kind).Key(list).Get(object)
 			containers, _ := found.([]any)
 			for _, item := range containers {
 				container, _ := item.(map[string]any)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
@@ -157,7 +158,7 @@ func (p *path) pointer() expr.Expr {
 			continue
 		}
 		if part.computed.IsZero() {
-			constant += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part.key)
+			constant += "/" + jsonpatch.Escape(part.key)
 			continue
 		}
 		function := "jsonpatch.escapeKey"

@@ -284,12 +284,8 @@ func amongTexts(key code, items []any) (expr.Expr, error) {
 	if key.kind == anything && len(plain) > 0 {
 		x = expr.Call("string", key.x)
 	}
-	switch len(plain) {
-	case 0:
-	case 1:
-		others = append([]expr.Expr{expr.Is(x, exprOf(plain[0]))}, others...)
-	default:
-		others = append([]expr.Expr{expr.In(x, exprOf(plain))}, others...)
+	if len(plain) > 0 {
+		others = append([]expr.Expr{oneOf(x, plain)}, others...)
 	}
 	return expr.Or(others...), nil
 }

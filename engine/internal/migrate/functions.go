@@ -6,8 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	numbers "github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
@@ -201,7 +204,7 @@ func toNumber(arg code) (code, error) {
 		if err != nil {
 			return code{}, noFormf("write a number", "to_number() of the text %q, which is null", arg.constant)
 		}
-		return literal(integral(f)), nil
+		return literal(numbers.Whole(f)), nil
 	case arg.kind != text:
 		return code{}, noFormf("", "the number of a value that may not be a text")
 	}
@@ -259,23 +262,17 @@ func regexReplace(args []code, groups bool) (code, error) {
 
 // pod returns the pod spec of the object.
 func (c *converter) pod() (code, error) {
-	var found []string
+	var found change.Path
 	for _, kind := range c.matched.kinds {
-		at := []string{"spec", "template", "spec"}
-		switch kind.Kind.Kind {
-		case "Pod":
-			at = []string{"spec"}
-		case "CronJob":
-			at = []string{"spec", "jobTemplate", "spec", "template", "spec"}
-		}
+		at := kyverno.PodPath(kind.Kind.Kind)
 		if found != nil && !slices.Equal(found, at) {
 			return code{}, noFormf("write a rule for each kind", "images of kinds that have their pods at different places")
 		}
 		found = at
 	}
 	spec := c.object()
-	for _, key := range found {
-		spec = spec.field(key)
+	for _, e := range found {
+		spec = spec.field(e.Key)
 	}
 	return spec, nil
 }

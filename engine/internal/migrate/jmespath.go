@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	numbers "github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
@@ -255,7 +256,7 @@ func (s *scope) node(n jmespath.Node) (code, error) {
 		}
 		return code{}, noFormf("", "@ outside of a selection or a patch")
 	case jmespath.OpLiteral:
-		return literal(integral(n.Value)), nil
+		return literal(numbers.Wholes(n.Value)), nil
 	case jmespath.OpSelect, jmespath.OpPipe:
 		return s.selected(n)
 	case jmespath.OpIndex:
@@ -284,29 +285,6 @@ func (s *scope) node(n jmespath.Node) (code, error) {
 // unsupported are the operations without an equivalent.
 var unsupported = map[jmespath.Op]string{
 	jmespath.OpHash: "a map made with { }", jmespath.OpSlice: "a slice [ : ]", jmespath.OpReference: "a reference & outside of sort_by() and its relatives",
-}
-
-// integral converts the numbers of a literal to the numbers of a manifest.
-func integral(value any) any {
-	switch value := value.(type) {
-	case float64:
-		if value == float64(int64(value)) {
-			return int64(value)
-		}
-	case []any:
-		items := make([]any, len(value))
-		for i, item := range value {
-			items[i] = integral(item)
-		}
-		return items
-	case map[string]any:
-		fields := make(map[string]any, len(value))
-		for key, member := range value {
-			fields[key] = integral(member)
-		}
-		return fields
-	}
-	return value
 }
 
 // The names of values that have no CEL expression of their own.
@@ -555,12 +533,6 @@ func isFalse(value any) bool {
 		return value == ""
 	case []any:
 		return len(value) == 0
-	}
-	return isEmptyMap(value)
-}
-
-func isEmptyMap(value any) bool {
-	switch value := value.(type) {
 	case map[string]any:
 		return len(value) == 0
 	case keyed:
@@ -573,15 +545,11 @@ func isEmptyMap(value any) bool {
 func (s *scope) truth(n jmespath.Node) (expr.Expr, error) {
 	switch n.Op {
 	case jmespath.OpAnd, jmespath.OpOr:
-		a, err := s.truth(n.Children[0])
-		if err != nil {
-			return expr.Expr{}, err
-		}
-		b, err := s.truth(n.Children[1])
+		both, err := collect(n.Children, s.truth)
 		if n.Op == jmespath.OpAnd {
-			return expr.And(a, b), err
+			return expr.And(both...), err
 		}
-		return expr.Or(a, b), err
+		return expr.Or(both...), err
 	case jmespath.OpNot:
 		x, err := s.truth(n.Children[0])
 		if err != nil {
@@ -626,15 +594,11 @@ func (c code) truth() expr.Expr {
 // logic converts `&&` and `!` to a boolean value.
 func (s *scope) logic(n jmespath.Node) (code, error) {
 	if n.Op == jmespath.OpAnd && !isCondition(n) {
-		a, err := s.node(n.Children[0])
+		both, err := collect(n.Children, s.node)
 		if err != nil {
 			return code{}, err
 		}
-		b, err := s.node(n.Children[1])
-		if err != nil {
-			return code{}, err
-		}
-		if a.kind != boolean || b.kind != boolean || a.mayMiss() || b.mayMiss() {
+		if slices.ContainsFunc(both, func(c code) bool { return c.kind != boolean || c.mayMiss() }) {
 			return code{}, noFormf("write a condition for each, or a comparison", "the value of && for operands that are no conditions")
 		}
 	}

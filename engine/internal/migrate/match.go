@@ -105,11 +105,6 @@ func (c *converter) namespacesKnown(blocks []policy.Node) error {
 	return nil
 }
 
-func blocksIn(n policy.Node) []policy.Node {
-	blocks, _ := blocksOf(n)
-	return blocks
-}
-
 // blocksOf returns the blocks of a match or exclude block; all says that all of them must match.
 func blocksOf(n policy.Node) (blocks []policy.Node, all bool) {
 	if any := n.At("any").Items(); len(any) > 0 {
@@ -122,7 +117,9 @@ func blocksOf(n policy.Node) (blocks []policy.Node, all bool) {
 }
 
 func (c *converter) blockConditions(n policy.Node, blocks []policy.Node, all bool) error {
-	if err := c.namespacesKnown(append(slices.Clone(blocks), blocksIn(c.rule.Root.At("exclude"))...)); err != nil {
+	excluded := c.rule.Root.At("exclude")
+	others, allOthers := blocksOf(excluded)
+	if err := c.namespacesKnown(slices.Concat(blocks, others)); err != nil {
 		return err
 	}
 	if len(blocks) == 1 || all {
@@ -143,17 +140,15 @@ func (c *converter) blockConditions(n policy.Node, blocks []policy.Node, all boo
 		}
 		c.matched.conditions = append(c.matched.conditions, condition{"match", x})
 	}
-	excluded := c.rule.Root.At("exclude")
 	if !excluded.Given() {
 		return nil
 	}
-	blocks, all = blocksOf(excluded)
-	if slices.ContainsFunc(blocks, isEmptyBlock) { // such a block excludes nothing
-		if blocks = slices.DeleteFunc(slices.Clone(blocks), isEmptyBlock); all || len(blocks) == 0 {
+	if slices.ContainsFunc(others, isEmptyBlock) { // such a block excludes nothing
+		if others = slices.DeleteFunc(others, isEmptyBlock); allOthers || len(others) == 0 {
 			return nil
 		}
 	}
-	x, err := c.blocks(blocks, all)
+	x, err := c.blocks(others, allOthers)
 	if err != nil {
 		return err
 	}
@@ -263,21 +258,12 @@ func merged(rules []resourceRule) []resourceRule {
 
 // selectors moves the selectors of a single block to the selectors of the policy.
 func (c *converter) selectors(resources policy.Node) {
-	if n := resources.At("selector"); n.Given() && !hasWildcards(n) {
+	if n := resources.At("selector"); n.Given() && !kyverno.HasWildcards(n) {
 		c.matched.selector = n.Object()
 	}
-	if n := resources.At("namespaceSelector"); n.Given() && !hasWildcards(n) {
+	if n := resources.At("namespaceSelector"); n.Given() && !kyverno.HasWildcards(n) {
 		c.matched.namespaces = n.Object()
 	}
-}
-
-func hasWildcards(selector policy.Node) bool {
-	for key, value := range selector.At("matchLabels").Object() {
-		if s, _ := value.(string); wildcard.Has(key) || wildcard.Has(s) {
-			return true
-		}
-	}
-	return false
 }
 
 // block returns the conditions of a block besides the kinds in the rules; withKinds adds the
@@ -291,7 +277,9 @@ func (c *converter) block(n policy.Node, withKinds, selected bool) (all []condit
 		}
 	}
 	all = append(all, c.identity(resources)...)
-	isLeft := func(selector policy.Node) bool { return selector.Given() && (!selected || hasWildcards(selector)) }
+	isLeft := func(selector policy.Node) bool {
+		return selector.Given() && (!selected || kyverno.HasWildcards(selector))
+	}
 	var labels, namespaceLabels expr.Expr
 	if selector := resources.At("selector"); isLeft(selector) {
 		if labels, err = c.selector(c.object().field("metadata").field("labels"), selector); err != nil {
@@ -415,15 +403,16 @@ func (c *converter) selector(labels code, n policy.Node) (expr.Expr, error) {
 	for _, e := range n.At("matchExpressions").Items() {
 		member := labels.field(e.At("key").Text())
 		present := member.present()
+		values, _ := e.At("values").Value.([]any)
 		switch e.At("operator").Text() {
 		case "Exists":
 			all = append(all, present)
 		case "DoesNotExist":
 			all = append(all, expr.Not(present))
 		case "In":
-			all = append(all, expr.And(present, oneOf(member.x, e.At("values").Texts())))
+			all = append(all, expr.And(present, oneOf(member.x, values)))
 		case "NotIn":
-			all = append(all, expr.Or(expr.Not(present), expr.Not(oneOf(member.x, e.At("values").Texts()))))
+			all = append(all, expr.Or(expr.Not(present), expr.Not(oneOf(member.x, values))))
 		default:
 			return expr.Expr{}, c.refuse(e.Path, "the operator "+e.At("operator").Text(), "")
 		}
@@ -431,16 +420,12 @@ func (c *converter) selector(labels code, n policy.Node) (expr.Expr, error) {
 	return expr.And(all...), nil
 }
 
-// oneOf returns a test whether a text is one of several.
-func oneOf(x expr.Expr, texts []string) expr.Expr {
-	var items []expr.Expr
-	for _, t := range texts {
-		items = append(items, expr.Literal(t))
+// oneOf returns a test whether a value is one of several constants.
+func oneOf(x expr.Expr, values []any) expr.Expr {
+	if len(values) == 1 {
+		return expr.Is(x, exprOf(values[0]))
 	}
-	if len(items) == 1 {
-		return expr.Is(x, items[0])
-	}
-	return expr.In(x, expr.List(items...))
+	return expr.In(x, exprOf(values))
 }
 
 // users returns a test of the user who makes the request.

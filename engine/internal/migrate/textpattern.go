@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	numbers "github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 )
 
@@ -27,7 +28,7 @@ func patternOf(constant string) textPattern {
 	_, p.isQuantity = jmespath.Quantity(constant)
 	f, err := strconv.ParseFloat(constant, 64)
 	if p.isNumber = err == nil && p.isQuantity; p.isNumber {
-		p.number = integral(f)
+		p.number = numbers.Whole(f)
 	}
 	return p
 }

@@ -51,29 +51,16 @@ func (t list) of(dest, patch *node) list {
 }
 
 func walkMap(dest, patch *node, t list, path change.Path) (*node, error) {
+	how, ok := patch.mapDirective()
 	switch {
-	case dest.isMissing():
-		how, _ := patch.mapDirective()
-		if how == deletes {
-			return nil, nil
-		}
-		if patch == nil && dest != nil {
-			return &node{kind: isNull, stays: true}, nil
-		}
-		dest = patch
-	case patch != nil && patch.kind == isNull:
+	case dest.isMissing() && dest != nil && patch == nil:
+		return &node{kind: isNull, stays: true}, nil
+	case !dest.isMissing() && !ok:
+		return nil, &Error{path.Key(directive), "expected merge, replace or delete"}
+	case how == deletes:
 		return nil, nil
-	default:
-		how, ok := patch.mapDirective()
-		switch {
-		case !ok:
-			return nil, &Error{path.Key(directive), "expected merge, replace or delete"}
-		case how == deletes:
-			return nil, nil
-		case how == replaces:
-			dest = patch
-		}
 	}
+	dest = dest.under(patch, how)
 	for _, key := range keysOf(dest, patch) {
 		value, err := walk(dest.at(key), patch.at(key), t.at(key), path.Key(key))
 		if err != nil {
@@ -84,27 +71,35 @@ func walkMap(dest, patch *node, t list, path change.Path) (*node, error) {
 	return dest, nil
 }
 
+// under returns the value that a patch is merged into: nil if the patch deletes it, and the patch itself
+// if it replaces the value or the object lacks the value.
+func (n *node) under(patch *node, how string) *node {
+	switch {
+	case n.isMissing() || how == replaces:
+		return patch
+	case how == deletes || patch != nil && patch.kind == isNull:
+		return nil
+	}
+	return n
+}
+
 // mapDirective returns the directive of a patch, and deletes it. It is not ok if the directive is
 // unknown.
 func (n *node) mapDirective() (how string, ok bool) {
-	how, given, ok := n.directive()
-	if given && ok {
+	if how, ok = n.directive(); ok && n != nil {
 		delete(n.fields, directive)
 	}
 	return how, ok
 }
 
 // directive returns the value of $patch, or merge without $patch.
-func (n *node) directive() (how string, given, ok bool) {
-	if n.isMissing() {
-		return merges, false, true
-	}
-	value := n.fields[directive]
+func (n *node) directive() (how string, ok bool) {
+	value := n.at(directive)
 	if value == nil {
-		return merges, false, true
+		return merges, true
 	}
 	how = value.text()
-	return how, true, slices.Contains([]string{merges, replaces, deletes}, how)
+	return how, slices.Contains([]string{merges, replaces, deletes}, how)
 }
 
 // listDirective returns the directive in the first item that has one, and deletes items with it.
@@ -119,7 +114,7 @@ func (n *node) listDirective() (how string, ok bool) {
 		if len(item.fields) > 1 {
 			break
 		}
-		if how, _, ok = item.directive(); ok {
+		if how, ok = item.directive(); ok {
 			n.put(nil, []string{directive}, []string{how})
 		}
 		return how, ok
@@ -129,21 +124,15 @@ func (n *node) listDirective() (how string, ok bool) {
 
 // walkList merges lists whose items have keys, or are scalars.
 func walkList(dest, patch *node, keys []string, t list, path change.Path) (*node, error) {
-	switch {
-	case dest.isMissing():
-		dest = patch
-	case patch != nil && patch.kind == isNull:
+	how, ok := merges, true
+	if !dest.isMissing() {
+		how, ok = patch.listDirective()
+	}
+	if !ok {
+		return nil, &Error{path, "expected $patch: merge, replace or delete"}
+	}
+	if dest = dest.under(patch, how); dest == nil {
 		return nil, nil
-	default:
-		how, ok := patch.listDirective()
-		switch {
-		case !ok:
-			return nil, &Error{path, "expected $patch: merge, replace or delete"}
-		case how == deletes:
-			return nil, nil
-		case how == replaces:
-			dest = patch
-		}
 	}
 	if len(keys) == 0 {
 		keys = []string{""}

@@ -120,7 +120,7 @@ func (m merger) mergeList(items, patch []any, keys []string, t list) (merged []a
 	rest := items
 	merged = make([]any, 0, len(items)+len(patch))
 	for i, item := range patch {
-		place := places.find(patched.of(i))
+		place := places.find(patched.keys[i])
 		value := item
 		if len(keys) > 0 {
 			if value, ok = m.mergeValue(at(items, place), item, t.item()); !ok {
@@ -137,7 +137,7 @@ func (m merger) mergeList(items, patch []any, keys []string, t list) (merged []a
 		}
 	}
 	for i, item := range items {
-		isPatched := patched.find(places.of(i)) >= 0
+		isPatched := patched.find(places.keys[i]) >= 0
 		if !isPatched && len(keys) > 0 && !m.staysSame(item, t.item()) {
 			return nil, false
 		}
@@ -187,9 +187,6 @@ func identify(items []any, keys []string) (found places, ok bool) {
 	}
 	return found, true
 }
-
-// of returns the keys of an item.
-func (p places) of(i int) string { return p.keys[i] }
 
 // find returns the index of the item with some keys, or -1.
 func (p places) find(key string) int {

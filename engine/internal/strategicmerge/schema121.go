@@ -39,9 +39,6 @@ func isKnown(object map[string]any) bool {
 }
 
 func isKnownKind(apiVersion, kind string) bool {
-	if kind == "" {
-		return false
-	}
 	for known := range strings.FieldsSeq(kinds121[apiVersion]) {
 		if known == kind {
 			return true
@@ -74,7 +71,7 @@ func (t list) item() list { return list{t.typ.ItemType(), t.field, t.parent} }
 // keys returns the fields that identify the items of a list that merges. A list of scalars has no
 // keys.
 func (t list) keys() (keys []string, merges bool) {
-	if t.typ == nil || !strings.HasPrefix(t.typ.Strategy, "merge") && !strings.HasSuffix(t.typ.Strategy, ",merge") || t.isNewer() {
+	if t.typ == nil || !strings.HasPrefix(t.typ.Strategy, "merge") && !strings.HasSuffix(t.typ.Strategy, ",merge") || isNewer(t.field, t.parent) {
 		return nil, false
 	}
 	if t.typ.MergeKey == "" {
@@ -90,8 +87,6 @@ func (t list) keys() (keys []string, merges bool) {
 	}
 	return keys, true
 }
-
-func (t list) isNewer() bool { return isNewer(t.field, t.parent) }
 
 func isNewer(field, parent string) bool {
 	return slices.Contains(newer, field) || field == "ports" && parent == "ephemeralContainers" ||
