@@ -127,7 +127,10 @@ type rendered struct {
 // separately: none sees the objects of another. The manifests that no application uses are
 // evaluated together.
 func (r *reported) build(ctx context.Context, p *Process, f *files, operands []string) {
-	r.run = &admission{}
+	r.run = &admission{diagnostics: p.callWebhooks(ctx, &r.config)}
+	if len(r.run.diagnostics) > 0 {
+		return
+	}
 	all, err := shard(f.renderings(operands, &r.config), r.config.options.Shard, r.config.applications)
 	switch {
 	case err != nil:
@@ -160,10 +163,16 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 	r.run.outcome = engine.Merge(outcomes)
 	r.run.add(r.run.outcome.Diagnostics...)
 	r.run.inputs = append(r.run.inputs, r.manifests...)
+	r.tellBuilt(ctx, p)
+}
+
+// tellBuilt reports on the applications that were evaluated.
+func (r *reported) tellBuilt(ctx context.Context, p *Process) {
 	r.run.add(tellUnseen(r.manifests)...)
 	adviseVariables(r.manifests, r.run.diagnostics)
 	r.manifests = r.run.streams(r.manifests)
 	p.tellStats(&r.config, r.run)
+	p.tellWebhooks(ctx, &r.config, r.run)
 }
 
 // buildEach evaluates renderings in parallel.

@@ -17,7 +17,7 @@
 // line, from the configuration file and from the functionConfig),
 // files.go (paths to files) and unseen.go (objects that only the cluster creates), ledger.go
 // (which files were read and which are written), policies.go (lone policies), admit.go (the
-// run), webhooks.go (who answers for webhooks), decide.go (what a team has decided about its findings), progress.go, transcript.go, render.go, write.go, sums.go, replace.go, lock_flock.go with
+// run), webhooks.go (who answers for webhooks), decide.go (what a team has decided about its findings), progress.go, transcript.go, render.go, write.go, rest.go (what --copy-others copies), sums.go, replace.go, lock_flock.go with
 // lock_other.go, and owner_unix.go with owner_other.go (manifests to files), view.go, pods.go
 // and fn.go (commands that print manifests), program.go (the only file that starts programs),
 // snapshot.go with snapshotfiles.go (what a cluster has), verify.go (what it answers), exec.go, cmp.go with helm.go and parameters.go (commands that run renderers), plugin.go

@@ -37,6 +37,8 @@ type files struct {
 	// and kustomizations, which have to be rendered first.
 	skipped    []input.Skipped
 	unrendered input.Site
+	// rest is what the directories have besides manifests, for --copy-others; otherwise nil.
+	rest *input.Rest
 }
 
 // fileSet collects files. It reads each file once, even if several paths name it.

@@ -17,11 +17,11 @@ type ledger struct {
 
 func newLedger() *ledger { return &ledger{read: map[any]string{}, written: map[any]string{}} }
 
-// keysOf returns the keys of a file: its path without symbolic links and, if it exists, its
-// identity, which is the same for all hard links.
+// keysOf returns the keys of a file: its path, which leads through no symbolic links, and, if it exists,
+// its identity, which is the same for all hard links.
 func keysOf(real string) []any {
 	keys := []any{real}
-	if info, err := os.Stat(real); err == nil {
+	if info, err := os.Lstat(real); err == nil {
 		keys = append(keys, fileKey(info, real))
 	}
 	return keys
@@ -39,7 +39,7 @@ func (l *ledger) noteRead(name, real string) {
 // claim notes that an output goes to a file. It fails if the file was read or gets another
 // output. Devices and pipes take any number of outputs.
 func (l *ledger) claim(what, real string) error {
-	if info, err := os.Stat(real); err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Stat(real); err == nil && info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket) != 0 {
 		return nil
 	}
 	for _, key := range keysOf(real) {

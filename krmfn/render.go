@@ -93,13 +93,19 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 	}
 	set := f.set()
 	set.read, set.lenient, set.set.Whole = c.within(f.bounds()), true, c.options.Engine.Plain
+	if c.options.CopyOthers {
+		f.rest = &input.Rest{}
+		set.set.Rest = f.rest
+	}
 	for _, name := range operands {
 		if err := set.add(path{name: name}); !c.options.AllowEmpty {
 			set.fail(path{name: name}, err)
 		}
 	}
 	set.set.Files = slices.DeleteFunc(set.set.Files, func(file input.File) bool { return f.except[file.Real] })
-	return f.filled(set.parse(), "the input", c)
+	streams := set.parse()
+	f.diagnostics = append(f.diagnostics, f.tellLeft()...)
+	return f.filled(streams, "the input", c)
 }
 
 // filled returns streams, and adds an error if they contain no manifests. what describes the

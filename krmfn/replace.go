@@ -26,6 +26,11 @@ type replacement struct {
 	// is nil if the file was not read. mode is the mode for a new file; zero means the default.
 	origin []byte
 	mode   fs.FileMode
+	// exact is the mode that the file gets in any case, zero if an existing file keeps its own. For a
+	// symbolic link it is fs.ModeSymlink, and the data is the path that the link has.
+	exact fs.FileMode
+	// over is the type of files that it replaces besides regular ones.
+	over fs.FileMode
 	// within is the directory that the file must be in. It is created, and so are directories
 	// below it.
 	within string
@@ -51,7 +56,18 @@ func (r *replacement) note(problems []source.Diagnostic, err error) []source.Dia
 // errChanged is the error for a file that another program has changed.
 var errChanged = &refusal{"the file has changed since it was read", "the change was kept and this file was not written; run preadmit again"}
 
-// read returns the current file; nil if it does not exist.
+// isCurrent reports whether the current file needs no replacement.
+func (r *replacement) isCurrent() bool {
+	switch {
+	case r.info == nil || !bytes.Equal(r.before, r.data) || r.info.Mode().Type() != r.exact.Type():
+		return false
+	case r.exact == 0 || r.exact.Type() != 0:
+		return true
+	}
+	return r.info.Mode().Perm() == r.exact
+}
+
+// read returns the current file; nil if it does not exist. The data of a symbolic link is its path.
 func (r *replacement) read() (fs.FileInfo, []byte, error) {
 	info, err := r.place.root.Lstat(r.base())
 	switch {
@@ -59,6 +75,9 @@ func (r *replacement) read() (fs.FileInfo, []byte, error) {
 		return nil, nil, nil
 	case err != nil:
 		return nil, nil, err
+	case info.Mode().Type() == fs.ModeSymlink && r.over == fs.ModeSymlink:
+		text, err := r.place.root.Readlink(r.base())
+		return info, []byte(text), err
 	case !info.Mode().IsRegular():
 		return nil, nil, errors.New("it is not a regular file")
 	}
@@ -89,12 +108,21 @@ func (r *replacement) check() error {
 	return nil
 }
 
-// stage writes the data to a temporary file in the same directory. It gets the mode of the
-// file to replace and, if allowed, its owner. Nobody else can read it before that.
+// stage writes the data to a temporary file in the same directory. It gets its exact mode, or that of
+// the file to replace, and, if allowed, its owner. Nobody else can read it before that.
 func (r *replacement) stage() error {
+	if r.exact == fs.ModeSymlink {
+		name, err := r.place.link(string(r.data))
+		r.staged = name
+		return err
+	}
+	old := r.info
+	if old != nil && !old.Mode().IsRegular() {
+		old = nil
+	}
 	mode := fs.FileMode(0o666)
 	switch {
-	case r.info != nil:
+	case old != nil || r.exact != 0:
 		mode = 0o600
 	case r.mode != 0:
 		mode = r.mode.Perm()&0o666 | 0o200
@@ -104,9 +132,12 @@ func (r *replacement) stage() error {
 		return err
 	}
 	r.staged = name
-	if r.info != nil {
-		keepOwner(file, r.info)
-		err = file.Chmod(r.info.Mode().Perm())
+	if old != nil {
+		keepOwner(file, old)
+		err = file.Chmod(old.Mode().Perm())
+	}
+	if r.exact != 0 {
+		err = file.Chmod(r.exact)
 	}
 	if err == nil {
 		_, err = file.Write(r.data)
@@ -251,7 +282,7 @@ func (p *lockedDirectory) clean() error {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), stagedPrefix) && e.Type().IsRegular() {
+		if strings.HasPrefix(e.Name(), stagedPrefix) && e.Type()&^fs.ModeSymlink == 0 {
 			if err := p.root.Remove(e.Name()); err != nil {
 				return err
 			}
@@ -261,13 +292,26 @@ func (p *lockedDirectory) clean() error {
 }
 
 // create creates a temporary file. Unlike os.CreateTemp, it uses the given mode.
-func (p *lockedDirectory) create(mode fs.FileMode) (*os.File, string, error) {
+func (p *lockedDirectory) create(mode fs.FileMode) (file *os.File, name string, err error) {
+	name, err = p.temporary(func(name string) (err error) {
+		file, err = p.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		return err
+	})
+	return file, name, err
+}
+
+// link creates a temporary symbolic link with a path.
+func (p *lockedDirectory) link(path string) (name string, err error) {
+	return p.temporary(func(name string) error { return p.root.Symlink(path, name) })
+}
+
+// temporary calls make with the name of a file that does not exist.
+func (p *lockedDirectory) temporary(make func(name string) error) (string, error) {
 	for {
 		name := fmt.Sprintf("%s%d", stagedPrefix, p.next)
 		p.next++
-		file, err := p.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-		if err == nil || !errors.Is(err, fs.ErrExist) {
-			return file, name, err
+		if err := make(name); !errors.Is(err, fs.ErrExist) {
+			return name, err
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // sumsName is the name of the file in an output directory with the SHA-256 sums of the files that runs
-// wrote there, in the format of sha256sum.
+// wrote there, in the format of sha256sum. The sum of a symbolic link is that of its path.
 const sumsName = ".preadmit-sums"
 
 // sums are the sums of the files in an output directory. While the files are replaced, the file of sums has
@@ -92,7 +92,7 @@ func (s *sums) end() (problems []source.Diagnostic) {
 			left[name] = s.before[name]
 		default:
 			left[name] = s.before[name]
-			d := source.Diagnostic{Severity: source.Warning, Code: "file-kept", Message: "no manifest is written there any more, and the file was not removed: " + err.Error()}
+			d := source.Diagnostic{Severity: source.Warning, Code: "file-kept", Message: "nothing is written there any more, and the file was not removed: " + err.Error()}
 			d.At.File = slashed.Join(slashed.Dir(s.file.name), name)
 			s.kept = append(s.kept, d.With("remove it yourself, or take its line out of "+s.file.name+" to keep it"))
 		}
@@ -117,13 +117,10 @@ var errNotAsked = errors.New("it is not to be removed")
 func (s *sums) remove(name string) error {
 	full, root := filepath.Join(s.dir, filepath.FromSlash(name)), s.file.place.root
 	info, err := root.Lstat(filepath.FromSlash(name))
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !info.Mode().IsRegular() || input.RealPath(full) != full:
-		return errors.New("it is a link, or no regular file")
 	}
-	data, err := root.ReadFile(filepath.FromSlash(name))
+	data, err := s.contents(full, name, info)
 	switch {
 	case err != nil:
 		return err
@@ -141,6 +138,21 @@ func (s *sums) remove(name string) error {
 		}
 	}
 	return nil
+}
+
+// contents returns what a file has that is to be removed: its data, or the path of a link.
+func (s *sums) contents(full, name string, info fs.FileInfo) ([]byte, error) {
+	root, isOwn := s.file.place.root, input.RealPath(filepath.Dir(full)) == filepath.Dir(full)
+	if isOwn && info.Mode().IsRegular() {
+		return root.ReadFile(filepath.FromSlash(name))
+	}
+	if isOwn && info.Mode().Type() == fs.ModeSymlink {
+		text, err := root.Readlink(filepath.FromSlash(name))
+		if err != nil || slices.Contains(s.before[name], sumOf([]byte(text))) {
+			return []byte(text), err
+		}
+	}
+	return nil, errors.New("it is a link, or no regular file")
 }
 
 // isInUse reports whether the run has read or written a file, perhaps by another name: a file system may

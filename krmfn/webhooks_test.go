@@ -161,3 +161,34 @@ func TestWebhookSecrets(t *testing.T) {
 		t.Errorf("--record-secrets records no Secrets\n%s", recorded)
 	}
 }
+
+// TestWebhookBuild calls a webhook about the objects of two applications that are rendered, records its
+// answers, and replays them without it.
+func TestWebhookBuild(t *testing.T) {
+	var calls atomic.Int32
+	server := webhookServer(t, &calls, func(int32) string { return "" })
+	dir := webhookDir(t, server, labelled)
+	for _, app := range []string{"one", "two"} {
+		writeFile(t, filepath.Join(dir, "apps", app, "kustomization.yaml"), "resources: [m.yaml]\n")
+		writeFile(t, filepath.Join(dir, "apps", app, "m.yaml"), strings.ReplaceAll(labelled, "name: ", "name: "+app+"-"))
+	}
+	putInPath(t, map[string]string{"kustomize": "cat m.yaml"})
+	for _, command := range []string{"diff", "explain", "check"} {
+		live := []string{command, "--build", "-c", "webhooks.yaml", "--webhook", "labels=" + server.URL, "--webhook-ca", "ca.pem", "--record-webhooks", "answers.yaml", "apps"}
+		before := calls.Load()
+		stdout, stderr, status := callWebhook(t, dir, live...)
+		if status > 1 || strings.Contains(stdout+stderr, "error") || calls.Load() == before {
+			t.Fatalf("%s: status %d, %d calls\n%s%s", command, status, calls.Load()-before, stdout, stderr)
+		}
+		if command == "diff" && strings.Count(stdout, "path: here") != 4 {
+			t.Errorf("the webhook has not changed the objects:\n%s", stdout)
+		}
+		replayed, more, again := callWebhook(t, dir, command, "--build", "-c", "webhooks.yaml", "--webhook-answers", "answers.yaml", "apps")
+		if replayed != stdout || more != stderr || again != status {
+			t.Errorf("%s: status %d\n%s%s, want\n%s%s", command, again, replayed, more, stdout, stderr)
+		}
+	}
+	if _, stderr, status := callWebhook(t, dir, "diff", "--build", "-c", "webhooks.yaml", "--webhook", "labels=ftp://x", "apps"); status != 2 || !strings.Contains(stderr, "option-value") {
+		t.Errorf("status %d for a wrong option\n%s", status, stderr)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -51,9 +52,11 @@ func (p *Process) checkDestination(c *config, operands []string) error {
 // has the new text.
 func (p *Process) writeFiles(ctx context.Context, c *config, f *files, manifests []*manifest.Stream) int {
 	replacements, problems := p.replacements(c, f, manifests)
+	copied, uncopied := p.copies(c, f)
+	replacements = append(replacements, copied...)
 	sums, more := p.sums(c)
-	written, problems := p.replaceAll(ctx, replacements, append(problems, more...), sums)
-	total := plural(len(manifests), "file", "files")
+	written, problems := p.replaceAll(ctx, replacements, slices.Concat(problems, uncopied, more), sums)
+	total := plural(len(replacements), "file", "files")
 	switch {
 	case len(problems) > 0 && written > 0:
 		p.report(problems, fmt.Sprintf("only %d of %s written", written, total), c.options.Verbose)
@@ -91,7 +94,7 @@ func (p *Process) replacements(c *config, f *files, manifests []*manifest.Stream
 			p.ledger.noteWritten(r.name, r.real)
 		default:
 			r.name, r.origin, r.mode = filepath.ToSlash(filepath.Join(c.options.OutputDir, origin.Below)), nil, origin.Mode
-			err = p.placeBelow(r, origin.Name, p.absolute(r.name), p.absolute(c.options.OutputDir))
+			err = p.place(c, r, origin.Name)
 		}
 		if err != nil {
 			problems = append(problems, unwritable(r.name, err))
@@ -100,6 +103,25 @@ func (p *Process) replacements(c *config, f *files, manifests []*manifest.Stream
 		found = append(found, r)
 	}
 	return found, problems
+}
+
+// place sets the path of a replacement in the output directory. If the directory becomes a copy, no
+// symbolic link there is followed, because an earlier run may have copied it.
+func (p *Process) place(c *config, r *replacement, what string) error {
+	file, dir := p.absolute(r.name), p.absolute(c.options.OutputDir)
+	if !c.options.CopyOthers {
+		return p.placeBelow(r, what, file, dir)
+	}
+	r.within, r.over = dir, fs.ModeSymlink
+	below, err := filepath.Rel(dir, file)
+	if err != nil {
+		return err
+	}
+	r.real = filepath.Join(input.RealPath(dir), below)
+	if above := filepath.Dir(r.real); input.RealPath(above) != above {
+		return &refusal{"a symbolic link in the output directory has the path of a directory", "remove the link, or name another output directory"}
+	}
+	return p.ledger.claim(what, r.real)
 }
 
 // placeBelow sets the path of a replacement to file, which must be below dir, also after
@@ -178,7 +200,7 @@ func lookAll(all []*replacement, problems []source.Diagnostic, sums *sums) (chan
 		if sums != nil && r == sums.file {
 			problems = append(problems, sums.begin(all[1:])...)
 		}
-		if r.info == nil || !bytes.Equal(r.before, r.data) {
+		if !r.isCurrent() {
 			changed = append(changed, r)
 		}
 	}

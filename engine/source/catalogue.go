@@ -450,6 +450,11 @@ var streams = []Entry{
 		Advice: "Remove the file yourself. To keep it, take its line out of `.preadmit-sums`.",
 	},
 	{
+		Code: "file-not-copied", Severities: warnings, Title: "A file is not copied to the output directory",
+		Cause:  "A directory has a symbolic link that leads out of it, that is absolute or that leads nowhere, or a file that is no regular one, such as a pipe. `--copy-others` copies only files and relative links in the directory.",
+		Advice: "Copy the file yourself, or replace the link by a file or by a relative link in the directory.",
+	},
+	{
 		Code: "sums-malformed", Severities: errors, Title: "The sums of an output directory cannot be read",
 		Cause:  "The file `.preadmit-sums` in the directory of `--output-dir` has a line that is not a sum of `sha256sum` with a path in the directory. Nothing is written, because `--prune` would not know which files earlier runs wrote.",
 		Advice: "Restore the file. Without it, `--prune` removes nothing that earlier runs wrote.",

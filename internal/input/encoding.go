@@ -9,7 +9,8 @@
 //	no file is read twice, and links do not lead out of the directory that a user names
 //
 // The files in order: walk.go (paths to files), ignore.go (files that are not read), encoding.go
-// (bytes to text), site.go (charts and kustomizations), sift.go (files that hold no manifests).
+// (bytes to text), site.go (charts and kustomizations), sift.go (files that hold no manifests),
+// rest.go (what else directories have).
 package input
 
 import (

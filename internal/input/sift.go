@@ -50,6 +50,7 @@ func (s *Set) Parse(read func(name string, data []byte) (*manifest.Stream, []sou
 		parsed, kind := s.sift(f, read)
 		if kind != (Kind{}) {
 			s.Skipped = append(s.Skipped, Skipped{f.Name, kind})
+			s.keep(f)
 			continue
 		}
 		found = append(found, parsed)

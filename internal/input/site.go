@@ -74,8 +74,11 @@ var KustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Ku
 // ChartName is the name of the file that makes a directory a chart.
 const ChartName = "Chart.yaml"
 
-// survey notes the chart or kustomization in a directory.
+// survey notes the chart or kustomization in a directory, if its files are sifted.
 func (w *walker) survey(dir string, entries []fs.DirEntry) {
+	if w.set.Whole || w.pattern != "" {
+		return
+	}
 	for _, e := range entries {
 		switch full := filepath.Join(dir, e.Name()); {
 		case modeOf(full, e).IsDir():

@@ -99,6 +99,8 @@ type Set struct {
 	// Policies says that the files may hold policies. Then a template of a chart is not skipped,
 	// because a run without one of its policies has another result.
 	Policies bool
+	// Rest collects what directories have besides manifests, unless it is nil.
+	Rest *Rest
 	// Files are the files that were read, Skipped those that hold no manifests; see Parse.
 	Files   []File
 	Skipped []Skipped
@@ -253,13 +255,15 @@ func (s *Set) again(real string, outside bool, found string) {
 // names. It skips hidden and ignored files, and links to directories outside of it, which are
 // errors. It is an error if there are no manifests.
 func (s *Set) addDirectory(p Path, root string) []error {
-	w := &walker{set: s, path: p, in: &directory{root, RealPath(root)}, visited: map[string]bool{}}
+	w := &walker{set: s, path: p, in: &directory{root, RealPath(root)}, visited: map[string]bool{}, own: map[string]bool{root: true}}
 	lists, options, err := s.reader.ignoreLists(root)
 	if err != nil {
 		return []error{err}
 	}
 	w.options = options
 	w.walk(root, lists)
+	w.followLinks()
+	w.visitParts(append(lists, options))
 	switch {
 	case w.found:
 	case w.ignored:
@@ -282,7 +286,7 @@ func (s *Set) AddGlob(p Path) []error {
 	if err != nil {
 		return []error{err}
 	}
-	w := &walker{set: s, path: p, in: &directory{root, RealPath(root)}, visited: map[string]bool{}, pattern: rest}
+	w := &walker{set: s, path: p, in: &directory{root, RealPath(root)}, visited: map[string]bool{}, own: map[string]bool{}, pattern: rest}
 	if w.walk(root, nil); !w.found {
 		w.fail(ErrNoMatch)
 	}
@@ -299,6 +303,10 @@ type walker struct {
 	// pattern is the pattern of a glob; empty for a directory.
 	pattern string
 	visited map[string]bool
+	// own has the paths of files and directories that were found at them, and links are links to follow
+	// after that. Both are for the rest.
+	own   map[string]bool
+	links []link
 	// found reports that there are files to read, ignored that rules exclude some, and full that
 	// the limit of the input is exceeded.
 	found, ignored, full bool
@@ -335,15 +343,15 @@ func (w *walker) walk(dir string, lists []*ignoreList) {
 	}
 	entries, err := os.ReadDir(dir)
 	w.fail(err)
-	if !s.Whole && w.pattern == "" {
-		w.survey(dir, entries)
-	}
+	w.survey(dir, entries)
 	for _, e := range entries {
 		if w.full {
 			return
 		}
 		full := filepath.Join(dir, e.Name())
-		w.visit(full, modeOf(full, e), lists)
+		if !w.defers(full, e, lists) {
+			w.visit(full, modeOf(full, e), lists)
+		}
 	}
 	for _, full := range slices.Sorted(maps.Keys(s.reader.Buffers)) {
 		isNew := !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(full) })
@@ -357,9 +365,11 @@ func (w *walker) walk(dir string, lists []*ignoreList) {
 func (w *walker) visit(full string, mode fs.FileMode, lists []*ignoreList) {
 	switch {
 	case !w.wants(full, mode.IsDir()):
+		w.visitRest(full, mode, lists)
 	case ignores(lists, full, mode.IsDir()):
 		w.ignored = true
 	case mode.IsDir():
+		w.own[full] = true
 		w.walk(full, lists[:max(0, len(lists)-1)])
 	case !mode.IsRegular():
 		w.found = true
@@ -369,6 +379,7 @@ func (w *walker) visit(full string, mode fs.FileMode, lists []*ignoreList) {
 		w.fail(w.set.addFile(w.path, full, nil))
 	default:
 		w.found = true
+		w.own[full] = true
 		w.fail(w.set.addFile(w.path, full, w.in))
 	}
 }

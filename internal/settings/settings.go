@@ -107,7 +107,7 @@ type Config struct {
 	Outputs               []string
 	InPlace               bool
 	OutputDir             string
-	Prune                 bool
+	Prune, CopyOthers     bool
 	Filter                report.Filter
 	Stat, NameOnly, Quiet bool
 	Full                  bool

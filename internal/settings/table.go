@@ -332,6 +332,11 @@ var Table = []Option{
 		Target: func(c *Config) any { return &c.OutputDir },
 	},
 	{
+		Flag: "copy-others", Values: switches, Needs: "output-dir", Commands: render,
+		Help:   "with --output-dir: copy also the files of directories that hold no manifests, such as kustomizations, with their modes; not hidden and ignored ones",
+		Target: func(c *Config) any { return &c.CopyOthers },
+	},
+	{
 		Flag: "prune", Values: switches, Needs: "output-dir", Commands: render, Once: deletesFiles,
 		Help:   "with --output-dir: remove files there that an earlier run with --prune wrote, that have not changed since and that this run does not write",
 		Target: func(c *Config) any { return &c.Prune },
