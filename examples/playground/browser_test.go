@@ -224,6 +224,16 @@ func (p *tab) replace(editor, line, with string) {
 	}`, nil), insert(with))
 }
 
+// fill replaces the open file by the value of a JavaScript expression.
+func (p *tab) fill(editor, expression string) {
+	p.Helper()
+	p.do(chromedp.Evaluate(`{
+		const tile = `+in(editor)+`.querySelector(".cm-content").cmTile;
+		const view = (tile.root ?? tile).view;
+		view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: `+expression+` } });
+	}`, nil))
+}
+
 func insert(text string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error { return input.InsertText(text).Do(ctx) })
 }

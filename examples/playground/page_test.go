@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -268,36 +269,76 @@ func TestFromDisk(t *testing.T) {
 	}
 }
 
-// hostile is a policy that takes longer than anybody waits: lists of lists of lists, each
-// below the limits of an expression.
-const hostile = `apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: hostile}
-spec:
-  rules:
-  - name: slow
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    mutate:
-      foreach:
-      - list: "range(` + "`0`, `3000`" + `)"
-        patchStrategicMerge: {metadata: {labels: {n: "{{ range(` + "`0`, `20000`" + `)[-1] }}"}}}
-`
+// pods is a JavaScript expression for the text of n Pods.
+func pods(n int) string {
+	return fmt.Sprintf(`Array.from({length: %d}, (_, i) => "apiVersion: v1\nkind: Pod\nmetadata: {name: p" + i + "}\nspec:\n  containers:\n  - {name: a, image: nginx}\n").join("---\n")`, n)
+}
 
-// TestHostile shows that a policy that takes long freezes nothing, and that the next
-// answer does not wait for it.
-func TestHostile(t *testing.T) {
+// TestBusy shows that a run which takes long freezes nothing, and that the next answer does not wait
+// for it.
+func TestBusy(t *testing.T) {
 	p := playground(t, "pinning")
-	p.do(chromedp.Evaluate(`{
-		const tile = `+in("policies")+`.querySelector(".cm-content").cmTile;
-		const view = (tile.root ?? tile).view;
-		view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: `+"String.raw`"+strings.ReplaceAll(hostile, "`", "${'`'}")+"`"+` } });
-	}`, nil))
-	p.do(chromedp.Poll(`document.body.classList.contains("busy")`, nil))
+	p.fill("manifests", pods(5000))
+	p.do(chromedp.Poll(`document.getElementById("running").checkVisibility()`, nil))
 	if got := p.text(`1 + 1`); got != "2" { // the page itself is free
 		t.Error(got)
 	}
 	p.do(chromedp.Evaluate(`location.hash = "#reinvocation"`, nil))
 	p.wait(in("result") + `.textContent.includes("mesh/proxy")`)
+}
+
+// TestStop shows that a run which takes long is visible, and that a button stops it.
+func TestStop(t *testing.T) {
+	p := playground(t, "pinning")
+	p.fill("manifests", pods(5000))
+	p.do(chromedp.Poll(`document.getElementById("running").checkVisibility()`, nil))
+	if got := p.text(`document.getElementById("running-text").textContent`); !strings.HasPrefix(got, "Running the policies") {
+		t.Errorf("the page says %q", got)
+	}
+	p.keep("running")
+	p.do(chromedp.Evaluate(`document.getElementById("stop").click()`, nil))
+	p.wait(`!document.getElementById("failure").hidden`)
+	if got := p.text(`document.getElementById("failure").innerText`); !strings.Contains(got, "You stopped it.") {
+		t.Errorf("the page says %q", got)
+	}
+	p.is(`document.getElementById("running").hidden`, "true")
+	p.visit("reinvocation")
+	p.wait(in("result") + `.textContent.includes("mesh/proxy")`)
+	p.is(`document.getElementById("failure").hidden`, "true")
+}
+
+// TestProgress shows that the bar of a run follows the number of manifests that are done.
+func TestProgress(t *testing.T) {
+	p := playground(t, "pinning")
+	p.do(chromedp.Evaluate(`globalThis.seen = []; new MutationObserver(() => {
+		const [text, bar] = ["running-text", "running-bar"].map((id) => document.getElementById(id));
+		if (bar.hasAttribute("value")) seen.push([text.textContent, bar.value]);
+	}).observe(document.getElementById("running"), { subtree: true, attributes: true, childList: true })`, nil))
+	p.fill("manifests", pods(400))
+	p.wait(`document.getElementById("summary").textContent.includes("of 400 manifests")`)
+	p.is(`seen.length >= 50 && seen.every(([text, share]) => text.startsWith("Running the policies: ") || text.startsWith("Checking the policies: "))`, "true")
+	p.is(`seen.filter(([text]) => text.startsWith("Running")).every(([text, share], i, all) => text === "Running the policies: " + Math.round(share * 400) + " of 400 manifests" && (i === 0 || share >= all[i - 1][1]))`, "true")
+}
+
+// TestOwn begins with files of one's own, which are empty.
+func TestOwn(t *testing.T) {
+	p := playground(t, "quickstart")
+	p.do(chromedp.Evaluate(`{ const choice = document.getElementById("example"); choice.value = "own"; choice.dispatchEvent(new Event("change")) }`, nil))
+	p.wait(`document.getElementById("status").dataset.status === "empty"`)
+	for _, panel := range []string{"policies", "manifests"} {
+		if got := strings.TrimSpace(p.shown(panel)); got != "" {
+			t.Errorf("%s begin with %q", panel, got)
+		}
+	}
+	p.is(`location.hash`, "#own")
+	p.fill("manifests", "`apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mine}\n`")
+	p.wait(`document.getElementById("status").dataset.status === "done"`)
+	p.is(`document.getElementById("example").selectedOptions[0].textContent`, "Your own")
+	p.do(chromedp.Reload())
+	p.ready()
+	if got := p.copied("copy-result"); !strings.Contains(got, "name: mine") {
+		t.Errorf("a reload gives\n%s", got)
+	}
 }
 
 // TestDamagedAddress says what is wrong with an address, and shows the first example.

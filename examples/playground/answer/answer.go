@@ -4,12 +4,29 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/preadmit/preadmit/engine"
 )
 
 // Session answers requests, one after the other. It keeps the compiled policies of the last
 // requests, because most requests have the same policies, with or without admission plug-ins.
 type Session struct {
+	// Progress, if it is not nil, is called while policies run, with the number of manifests that are
+	// done. It is called at most once for each percent.
+	Progress func(done, total int)
+
 	kept [2]kept
+}
+
+// progress observes a run for Progress.
+func (s *Session) progress() engine.Observer {
+	percent := -1
+	return engine.Progress(func(done, total int) {
+		if now := 100 * done / total; s.Progress != nil && now > percent {
+			percent = now
+			s.Progress(done, total)
+		}
+	})
 }
 
 // kept are compiled rules with the key of their request.

@@ -168,7 +168,7 @@ func (s *Session) expect(r *Request, spec map[string]any) ([]File, error) {
 		return append(files, File{Name: name, Text: result.Output}), nil
 	case denied:
 		in := s.input(r)
-		outcome := in.run((*engine.Set).Run)
+		outcome := in.run((*engine.Set).Run, s.progress())
 		for _, d := range outcome.Diagnostics {
 			if d.Code == denied {
 				spec["denied"] = d.Message
@@ -235,7 +235,7 @@ func archive(files []File) (any, error) {
 // page returns the HTML page of `preadmit explain -o html`.
 func (s *Session) page(r *Request) (any, error) {
 	in := s.input(r)
-	outcome := in.run((*engine.Set).Run)
+	outcome := in.run((*engine.Set).Run, s.progress())
 	var b bytes.Buffer
 	if err := report.HTML(&b, in.report(outcome)); err != nil {
 		return nil, err

@@ -55,11 +55,11 @@ const (
 type runner func(*engine.Set, context.Context, []*manifest.Stream, ...engine.Observer) *engine.Outcome
 
 // run runs the policies. The outcome is nil if the run did not start.
-func (in *input) run(run runner) *engine.Outcome {
+func (in *input) run(run runner, progress engine.Observer) *engine.Outcome {
 	if source.HasErrors(in.diagnostics) {
 		return nil
 	}
-	outcome := run(in.set, context.Background(), in.manifests, engine.Explain())
+	outcome := run(in.set, context.Background(), in.manifests, engine.Explain(), progress)
 	in.diagnostics = append(in.diagnostics, outcome.Diagnostics...)
 	return outcome
 }
@@ -90,7 +90,7 @@ func (in *input) report(outcome *engine.Outcome) *report.Report {
 // explain returns the results for the manifests with all changes.
 func (s *Session) explain(r *Request) Result {
 	in := s.input(r)
-	outcome := in.run((*engine.Set).Run)
+	outcome := in.run((*engine.Set).Run, s.progress())
 	result := Result{Status: in.status(outcome), Files: []ResultFile{}}
 	var b bytes.Buffer
 	report.JSON(&b, in.report(outcome))
@@ -126,7 +126,7 @@ func (in *input) lines(outcome *engine.Outcome) []ResultFile {
 func (s *Session) check(r *Request) json.RawMessage {
 	in := s.input(r)
 	kyverno := ""
-	if outcome := in.run((*engine.Set).Check); outcome != nil {
+	if outcome := in.run((*engine.Set).Check, s.progress()); outcome != nil {
 		kyverno = outcome.KyvernoVersion
 	}
 	findings := slices.DeleteFunc(in.diagnostics, func(d source.Diagnostic) bool {
@@ -182,7 +182,7 @@ func (s *Session) pods(r *Request) Views {
 	in := s.input(&asked)
 	pods := Views{Lines: []ViewLine{}}
 	if !source.HasErrors(in.diagnostics) && !in.options.Plain {
-		outcome := in.set.Run(context.Background(), in.manifests, engine.Pods())
+		outcome := in.set.Run(context.Background(), in.manifests, engine.Pods(), s.progress())
 		in.diagnostics = append(in.diagnostics, outcome.Diagnostics...)
 		if text := strings.TrimSuffix(string(manifest.Join(outcome.Running())), "\n"); !outcome.Failed() && text != "" {
 			for line := range strings.SplitSeq(text, "\n") {

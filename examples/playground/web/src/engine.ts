@@ -1,5 +1,5 @@
 // engine.ts loads the engine and sends questions to it, one after the other, in a worker. If a
-// question is outdated or takes too long, the worker is replaced.
+// question is outdated or the user stops it, the worker is replaced.
 
 import type { Place } from "./answers";
 import { fromBase64, type State } from "./state";
@@ -10,12 +10,19 @@ declare global {
   var preadmitWasm: string | undefined;
 }
 
-/** patience is how long an outdated question may run, longest how long any question may run. */
+/** patience is how long an outdated question may run. */
 const patience = 300;
-const longest = 20_000;
+
+/** Progress is how far the answer of a question is: the number of manifests, which is 0 as long as it is not known. */
+export interface Progress {
+  question: string;
+  done: number;
+  total: number;
+}
 
 interface Job {
   id: number;
+  question: string;
   request: string;
   resolve(answer: { value: any; took: number }): void;
   reject(error: Error): void;
@@ -29,8 +36,10 @@ export class Engine {
   private isReady = false;
   private queue: Job[] = [];
   private running?: Job;
-  private deadline = 0;
   private ids = 0;
+
+  /** The function observe learns what the engine does, and that it does nothing. */
+  constructor(private readonly observe: (progress?: Progress) => void) {}
 
   /** load fetches and compiles the engine. */
   async load(progress: (share: number) => void) {
@@ -42,8 +51,9 @@ export class Engine {
   ask<T>(question: string, state: State, signal?: AbortSignal, at?: Place): Promise<{ value: T; took: number }> {
     return new Promise((resolve, reject) => {
       const request = JSON.stringify({ ask: question, files: state.files, options: state.options, at });
-      const job = { id: ++this.ids, request, resolve, reject };
+      const job = { id: ++this.ids, question, request, resolve, reject };
       this.queue.push(job);
+      this.observeNext();
       signal?.addEventListener("abort", () => this.abandon(job), { once: true });
       this.next();
     });
@@ -54,22 +64,22 @@ export class Engine {
     this.isReady = false;
     this.worker = new Worker(this.script);
     this.worker.onmessage = (event) => this.hear(event.data);
-    this.worker.onerror = (event) => this.fail(event.message || "the engine stopped");
+    this.worker.onerror = (event) => this.fail(new Error(event.message || "the engine stopped"));
     this.worker.postMessage(this.module);
   }
 
   private next() {
     if (!this.isReady || this.running || !this.queue.length) return;
     const job = (this.running = this.queue.shift()!);
-    this.deadline = window.setTimeout(() => this.fail(`stopped after ${longest / 1000} s without an answer`), longest);
     this.worker!.postMessage({ id: job.id, request: job.request });
   }
 
-  private hear(message: { ready?: boolean; died?: boolean; id?: number; answer?: string; took?: number }) {
-    if (message.died) return this.fail("the engine stopped");
+  private hear(message: { ready?: boolean; died?: boolean; id?: number; progress?: { done: number; total: number }; answer?: string; took?: number }) {
+    if (message.died) return this.fail(new Error("the engine stopped"));
     if (message.ready) this.isReady = true;
     const job = this.running;
     if (job && job.id === message.id) {
+      if (message.progress) return this.observe({ question: job.question, ...message.progress });
       this.finish();
       const value = JSON.parse(message.answer!);
       if (value.error) job.reject(new Error(value.error));
@@ -79,15 +89,26 @@ export class Engine {
   }
 
   private finish() {
-    clearTimeout(this.deadline);
     this.running = undefined;
+    this.observeNext();
+  }
+
+  private observeNext() {
+    if (!this.running) this.observe(this.queue.length ? { question: this.queue[0].question, done: 0, total: 0 } : undefined);
+  }
+
+  /** stop ends all questions, with the error Stopped. */
+  stop() {
+    for (const job of this.queue.splice(0)) job.reject(new Stopped());
+    if (this.running) this.fail(new Stopped());
+    this.observeNext();
   }
 
   /** fail cancels the running question and ends its worker. */
-  private fail(why: string) {
+  private fail(why: Error) {
     const job = this.running;
     this.finish();
-    job?.reject(new Error(why));
+    job?.reject(why);
     this.start();
   }
 
@@ -96,14 +117,18 @@ export class Engine {
     if (waiting >= 0) {
       this.queue.splice(waiting, 1);
       job.reject(new Abandoned());
+      this.observeNext();
     } else if (this.running === job) {
-      setTimeout(() => this.running === job && this.fail("out of date"), patience);
+      setTimeout(() => this.running === job && this.fail(new Abandoned()), patience);
     }
   }
 }
 
 /** Abandoned is the error of an outdated question. */
 export class Abandoned extends Error {}
+
+/** Stopped is the error of a question that the user has stopped. */
+export class Stopped extends Error {}
 
 async function compile(progress: (share: number) => void): Promise<WebAssembly.Module> {
   const source = location.protocol === "file:" ? await fromScript() : await fromHost();

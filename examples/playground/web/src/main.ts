@@ -3,7 +3,7 @@
 import type { Diagnostic, Download, Field, Findings, NotApplied, Place, Result, Step, Views } from "./answers";
 import { Authors } from "./authors";
 import { by, h, plural, save, say } from "./dom";
-import { Abandoned, Engine } from "./engine";
+import { Abandoned, Engine, type Progress, Stopped } from "./engine";
 import { diagnostics, explanation, ViewsView } from "./explain";
 import { type Note, Panel, roleNames } from "./files";
 import { ResultView, summary } from "./result";
@@ -11,7 +11,14 @@ import { copy, type Example, type File, fromBase64, fromFragment, type Role, sam
 
 declare const EXAMPLES: Example[];
 
-const engine = new Engine();
+/** blank is where users begin with files of their own. */
+const blank: Example = {
+  name: "own", group: "", title: "Your own, from the start", about: "Write, paste or drop your policies and manifests.",
+  files: [{ role: "policies", name: "policies/policies.yaml", text: "" }, { role: "manifests", name: "manifests/manifests.yaml", text: "" }], options: {},
+};
+const examples = [blank, ...EXAMPLES];
+
+const engine = new Engine(showProgress);
 const authors = new Authors();
 let state: State = { files: [], options: {} };
 let result: Result | undefined;
@@ -65,7 +72,7 @@ let remembering = 0;
 /** remember writes the state into the address, so that a reload keeps it. */
 async function remember() {
   const turn = ++remembering;
-  const fragment = await toFragment(state, EXAMPLES);
+  const fragment = await toFragment(state, examples);
   if (turn === remembering) history.replaceState(null, "", "#" + fragment);
 }
 
@@ -76,19 +83,24 @@ async function evaluate() {
   pending.abort();
   const mine = (pending = new AbortController());
   const asked = copy(state);
+  let answered = false;
   document.body.classList.add("busy");
   try {
     const { value, took } = await engine.ask<Result>("explain", asked, mine.signal);
     result = value;
     found = value.report.diagnostics;
     showResult(took);
+    answered = true;
     if (!by("view").hidden) await showViews(asked, mine.signal);
     if (!by("pods").hidden) await showPods(asked, mine.signal);
     const checked = await engine.ask<Findings>("check", asked, mine.signal);
     found = union(found, checked.value.findings);
     showFindings();
   } catch (error) {
-    if (!mine.signal.aborted && !(error instanceof Abandoned)) showFailure((error as Error).message);
+    if (mine.signal.aborted || error instanceof Abandoned) return;
+    if (!(error instanceof Stopped)) showFailure((error as Error).message);
+    else if (!answered) showFailure("You stopped it.");
+    else say("Stopped: some findings are missing.");
   } finally {
     if (mine === pending) {
       document.body.classList.remove("busy");
@@ -96,6 +108,24 @@ async function evaluate() {
     }
   }
 }
+
+const doings: Record<string, string> = {
+  explain: "Running the policies", check: "Checking the policies", view: "Reading the manifests", pods: "Making Pods",
+  test: "Writing the test", page: "Writing the report",
+};
+
+/** showProgress shows what the engine does. The bar moves while the number of manifests is known. */
+function showProgress(progress?: Progress) {
+  by("running").hidden = !progress;
+  if (!progress) return;
+  const { question, done, total } = progress;
+  const bar = by<HTMLProgressElement>("running-bar");
+  if (total && done < total) bar.value = done / total;
+  else bar.removeAttribute("value");
+  const count = total && done < total ? `: ${done} of ${plural(total, "manifest")}` : "";
+  by("running-text").textContent = (doings[question] ?? "Working") + count;
+}
+by("stop").addEventListener("click", () => engine.stop());
 
 async function showPods(asked: State, signal?: AbortSignal) {
   const { value } = await engine.ask<Views>("pods", asked, signal);
@@ -249,13 +279,14 @@ by<HTMLInputElement>("only").addEventListener("change", (event) => output.setCha
 // Examples.
 
 const choice = by<HTMLSelectElement>("example");
+by("own").after(h("option", { value: blank.name }, blank.title));
 for (const group of new Set(EXAMPLES.map((e) => e.group))) {
   const options = EXAMPLES.filter((e) => e.group === group).map((e) => h("option", { value: e.name }, e.title));
   const element = h("optgroup", { label: group }, ...options);
   choice.append(element);
 }
 choice.addEventListener("change", () => {
-  const example = EXAMPLES.find((e) => e.name === choice.value);
+  const example = examples.find((e) => e.name === choice.value);
   if (!example) return;
   take(copy(example));
   void remember();
@@ -263,7 +294,7 @@ choice.addEventListener("change", () => {
 
 /** describe shows the description of the example. */
 function describe() {
-  const example = EXAMPLES.find((e) => same(e, state));
+  const example = examples.find((e) => same(e, state));
   by<HTMLOptionElement>("own").hidden = example !== undefined;
   choice.value = example?.name ?? "";
   by("about").textContent = example?.about ?? "";
@@ -474,7 +505,7 @@ for (const dialog of document.querySelectorAll("dialog")) {
 
 async function fromAddress() {
   try {
-    take(await fromFragment(location.hash.slice(1) || EXAMPLES[0].name, EXAMPLES));
+    take(await fromFragment(location.hash.slice(1) || EXAMPLES[0].name, examples));
   } catch (error) {
     say(`The address cannot be read: ${(error as Error).message}`);
     take(copy(EXAMPLES[0]));

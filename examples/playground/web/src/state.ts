@@ -24,8 +24,9 @@ export interface Example extends State {
 
 /** same reports whether two states are the same. */
 export function same(a: State, b: State): boolean {
-  const plain = (s: State) => JSON.stringify([s.files.map((f) => [f.role, f.name, f.text]), Object.entries(s.options).sort()]);
-  return plain(a) === plain(b);
+  const options = (s: State) => JSON.stringify(Object.entries(s.options).sort());
+  const sameFile = (f: File, g: File) => f.role === g.role && f.name === g.name && f.text === g.text;
+  return a.files.length === b.files.length && a.files.every((f, i) => sameFile(f, b.files[i])) && options(a) === options(b);
 }
 
 /** toFragment returns the text after the # of an address. */

@@ -6,6 +6,10 @@ import "wasm_exec";
 declare const Go: new () => { importObject: WebAssembly.Imports; run(instance: WebAssembly.Instance): Promise<void> };
 declare function preadmit(request: string): string;
 
+let asked = 0; // the question that is being answered
+/** preadmitProgress is called by the engine. */
+(globalThis as any).preadmitProgress = (done: number, total: number) => self.postMessage({ id: asked, progress: { done, total } });
+
 self.onmessage = async (event: MessageEvent<WebAssembly.Module | { id: number; request: string }>) => {
   if (event.data instanceof WebAssembly.Module) {
     const go = new Go();
@@ -15,6 +19,7 @@ self.onmessage = async (event: MessageEvent<WebAssembly.Module | { id: number; r
     return;
   }
   const { id, request } = event.data;
+  asked = id;
   const start = performance.now();
   const answer = preadmit(request);
   self.postMessage({ id, answer, took: performance.now() - start });
