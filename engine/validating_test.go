@@ -84,8 +84,8 @@ func mostlyTheSame(t *testing.T, compared int, exceptions map[string]string) {
 	}
 }
 
-// compareJudgements returns the differences between our answers and the recorded ones, by the name of
-// the object.
+// compareJudgements returns the differences between our answers and the recorded ones, by the kind and
+// name of the policy or the name of the object.
 func compareJudgements(t *testing.T, dir string) map[string][]string {
 	var want recorded
 	var answers judged
@@ -104,6 +104,9 @@ func compareJudgements(t *testing.T, dir string) map[string][]string {
 		t.Error(problem)
 	}
 	problems := map[string][]string{}
+	for id := range want.Policies {
+		problems[id] = nil // the same, or refused has it
+	}
 	for name, answer := range answers.Manifests {
 		options := recordedRequest
 		if answers.Operation == "UPDATE" {
