@@ -45,22 +45,27 @@ func (l *live) foreign(t *testing.T) {
 	f.prepare(t, found)
 	accepted := f.accepted(t, found)
 	f.install(t)
-	for n, variant := range []string{"kubernetes", "kubectl"} {
-		failed := f.measure(t, 2*n, "with-"+variant, accepted)
-		t.Logf("%s_manifest: %d of %d are applied cleanly", variant, len(accepted)-len(failed), len(accepted))
-		rest := maps.Clone(accepted)
-		maps.DeleteFunc(rest, func(key string, _ map[string]any) bool { return failed[key] == "" })
-		given := f.measure(t, 2*n+1, "without-"+variant, rest)
-		for _, key := range slices.Sorted(maps.Keys(failed)) {
-			if given[key] == "" {
-				t.Errorf("%s_manifest: %s fails only with preadmit: %s", variant, key, failed[key])
-			} else {
-				t.Logf("%s_manifest: %s: %.400s; without preadmit: %.300s", variant, key, failed[key], given[key])
-			}
+	for n, resource := range []string{"kubernetes", "kubectl"} {
+		t.Run(resource+"_manifest", func(t *testing.T) { f.compare(t, 2*n, resource, accepted) })
+	}
+}
+
+// compare applies objects with preadmit, and those that are not applied cleanly without it, too.
+func (f *foreign) compare(t *testing.T, n int, resource string, accepted map[string]map[string]any) {
+	failed := f.measure(t, n, "with-"+resource, accepted)
+	t.Logf("%d of %d are applied cleanly", len(accepted)-len(failed), len(accepted))
+	rest := maps.Clone(accepted)
+	maps.DeleteFunc(rest, func(key string, _ map[string]any) bool { return failed[key] == "" })
+	given := f.measure(t, n+1, "without-"+resource, rest)
+	for _, key := range slices.Sorted(maps.Keys(failed)) {
+		if given[key] == "" {
+			t.Errorf("%s fails only with preadmit: %s", key, failed[key])
+		} else {
+			t.Logf("%s: %.400s; without preadmit: %.300s", key, failed[key], given[key])
 		}
-		if len(failed)*681 > 6*len(accepted) {
-			t.Errorf("%s_manifest: %d of %d are not applied cleanly", variant, len(failed), len(accepted))
-		}
+	}
+	if len(failed)*681 > 6*len(accepted) {
+		t.Errorf("%d of %d are not applied cleanly", len(failed), len(accepted))
 	}
 }
 
@@ -265,7 +270,24 @@ func (f *foreign) measure(t *testing.T, n int, variant string, objects map[strin
 		done += len(keys)
 		t.Logf("%s: %d of %d are not applied cleanly", variant, len(problems), done)
 	}
+	f.free(t, n, objects)
 	return problems
+}
+
+// free deletes the objects of one variant, so that the next one can have their node ports.
+func (f *foreign) free(t *testing.T, n int, objects map[string]map[string]any) {
+	t.Helper()
+	var stream strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(objects)) {
+		text, _ := f.placed(t, n, key, objects[key])
+		fmt.Fprintf(&stream, "---\n%s\n", text)
+	}
+	if stream.Len() == 0 {
+		return
+	}
+	if _, err := f.live.kubectl(stream.String(), "delete", "--ignore-not-found", "--wait=false", "-f", "-"); err != nil {
+		t.Error(err)
+	}
 }
 
 // liveCase returns an object with its context.
