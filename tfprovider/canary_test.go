@@ -299,13 +299,17 @@ func TestLeaks(t *testing.T) {
 				}
 				name := language + ", " + expression + ", " + kind
 				var object any = map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": "web", "labels": map[string]any{"a": "vx3kpw"}, "annotations": map[string]any{"a": leakValues["long"]}}, "data": map[string]any{"short": "q8z", "middle": "vx3kpw", "long": leakValues["long"]}}
+				partly := map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": "web", "labels": map[string]any{"a": "vx3kpw"}, "annotations": map[string]any{"a": unknown{someText}}}, "data": map[string]any{"short": "q8z", "middle": "vx3kpw", "long": leakValues["long"]}}
 				failed := 0
 				for _, call := range [][]any{
 					{"mutate", manifest, policies},
 					{"mutate", manifest + "  short: q8z\n", policies},
 					{"explain", manifest, policies},
 					{"explain", manifest, ignoring},
+					{"report", map[string]any{"a": manifest}, ignoring},
 					{"admit", object, policies},
+					{"admit", partly, policies},
+					{"unknowns", partly, policies},
 					{"mutate_all", map[string]any{"a": manifest}, policies},
 					{"pods", map[string]any{"a": manifest}, policies},
 					{"split", manifest + "---\n" + manifest},
@@ -316,7 +320,7 @@ func TestLeaks(t *testing.T) {
 					if err != nil {
 						failed++
 						message = err.Error()
-					} else if explained, ok := got.(map[string]any); ok && call[0] == "explain" {
+					} else if explained, ok := got.(map[string]any); ok && (call[0] == "explain" || call[0] == "report") {
 						message = fmt.Sprint(explained["warnings"], explained["not_applied"])
 					}
 					if value := leaked(message); value != "" {

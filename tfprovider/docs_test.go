@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 // tfplugindocs builds the generator of the documentation and returns the path of its binary, which is in
@@ -84,6 +86,21 @@ func TestSnippets(t *testing.T) {
 		t.Fatalf("only %d snippets", len(files))
 	}
 	newCLI(t, configuration(t, files)).run(t, "fmt", "-check", "-diff", ".")
+}
+
+// TestFrontMatter checks that registries can read the title and the description of every page.
+func TestFrontMatter(t *testing.T) {
+	for name, text := range tree(t, "docs") {
+		_, rest, _ := strings.Cut(text, "---\n")
+		front, _, _ := strings.Cut(rest, "\n---\n")
+		var page struct {
+			Title       string `json:"page_title"`
+			Description string `json:"description"`
+		}
+		if err := yaml.Unmarshal([]byte(front), &page); err != nil || page.Title == "" || page.Description == "" {
+			t.Errorf("docs/%s: %v in\n%s", name, err, front)
+		}
+	}
 }
 
 // tree returns the files below a directory.

@@ -35,7 +35,7 @@ func (f *admitFunction) Definition(_ context.Context, _ function.DefinitionReque
 			"The function `unknowns` says which policy uses which value. " +
 			"If policies deny the object whatever the value is, this is an error at plan. " +
 			"A value that becomes null or empty only at apply may change more than the plan shows; Terraform then fails with an error about an inconsistent plan.\n\n" +
-			textsAreCheap + onceInLocal + cannotMark + "Functions cannot warn; `explain` returns the warnings.",
+			textsAreCheap + onceInLocal + cannotMark + "Functions cannot warn; `explain` and `report` return the warnings.",
 		Parameters:        []function.Parameter{objectParameter, policiesParameter(true)},
 		VariadicParameter: optionsParameter(true),
 		Return:            function.DynamicReturn{},

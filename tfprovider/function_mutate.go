@@ -19,7 +19,7 @@ func (f *mutateFunction) Definition(_ context.Context, _ function.DefinitionRequ
 		MarkdownDescription: "Returns a manifest as the mutating policies of a cluster change it, as JSON: sorted and compact.\n\n" +
 			"In a `for` expression, keys stay known, and each value is known or sensitive independently of the others. " +
 			"Give objects that policies look up, such as Namespaces with their labels, with the option `context`.\n\n" +
-			onceInLocal + cannotMark + "Functions cannot warn. `explain` returns the warnings, and the option `strict` turns warnings about uncertain results into errors.",
+			onceInLocal + cannotMark + "Functions cannot warn. `explain` and `report` return the warnings, and the option `strict` turns warnings about uncertain results into errors.",
 		Parameters:        []function.Parameter{manifestParameter, policiesParameter(false)},
 		VariadicParameter: optionsParameter(false),
 		Return:            function.StringReturn{},

@@ -202,7 +202,7 @@ var Table = []Option{
 	{
 		Flag: "strict", Field: "strict", Key: "strict", Attribute: "strict", Values: switches, Commands: slices.Concat(running, verify), Playground: true,
 		Help:          "fail if preadmit cannot know what a cluster would do; for CI",
-		AttributeHelp: "Whether to fail if preadmit cannot know what a cluster would do, default `false`. Otherwise this is a warning. Functions cannot warn, except that `explain` returns warnings.",
+		AttributeHelp: "Whether to fail if preadmit cannot know what a cluster would do, default `false`. Otherwise this is a warning. Functions cannot warn; `explain` and `report` return the warnings.",
 		Target:        func(c *Config) any { return &c.Engine.Strict },
 	},
 	{
