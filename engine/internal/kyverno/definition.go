@@ -3,7 +3,6 @@ package kyverno
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -94,10 +93,6 @@ func (r *reader) definition(namespace string) *definition {
 	}
 	d.ignore = r.failurePolicy(spec).Text() == "Ignore"
 	d.one = spec.At("applyRules").Text() == "One"
-	r.choice(spec.At("applyRules"), "All", "One")
-	for _, key := range []string{"admission", "background"} {
-		r.boolean(spec.At(key))
-	}
 	d.spec = spec
 	written := r.rules(spec.At("rules"), d)
 	for _, w := range written {
@@ -123,7 +118,6 @@ func (r *reader) definition(namespace string) *definition {
 // older field.
 func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 	found := spec.At("failurePolicy")
-	r.choice(found, "Ignore", "Fail")
 	webhook := spec.At("webhookConfiguration")
 	if !webhook.Given() || !r.doc.Fields(webhook, webhookFields()) {
 		return found
@@ -132,17 +126,9 @@ func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 		r.doc.Advise(conditions.Path, "policy-invalid", "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
 	}
 	if own := webhook.At("failurePolicy"); own.Given() {
-		r.choice(own, "Ignore", "Fail")
-		found = own
+		return own
 	}
 	return found
-}
-
-// boolean checks that a value is a boolean.
-func (r *reader) boolean(n policy.Node) {
-	if _, ok := n.Value.(bool); n.Given() && !ok {
-		r.doc.Invalid(n, "expected true or false")
-	}
 }
 
 // rules reads the rules that mutate, and reports the others.
@@ -168,13 +154,6 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 		}
 	}
 	return written
-}
-
-// choice reports a string that is not one of the allowed values.
-func (r *reader) choice(n policy.Node, allowed ...string) {
-	if n.Given() && !slices.Contains(allowed, n.Text()) {
-		r.doc.Advise(n.Path, "policy-invalid", "the value is not known", "expected "+strings.Join(allowed, " or "))
-	}
 }
 
 // notOurs reports a rule that does not mutate.
@@ -210,21 +189,22 @@ func (r *reader) rule(w *rule) {
 		r.conditions(t.At("preconditions"))
 		r.expressions(t)
 	}
-	given := 0
-	for _, key := range []string{"foreach", "patchStrategicMerge", "patchesJson6902", "overlay", "patches"} {
-		if m.At(key).Given() {
-			given++
-		}
-	}
-	if given == 0 {
+	switch count(m, "foreach", "patchStrategicMerge", "patchesJson6902", "overlay", "patches") {
+	case 0:
 		r.doc.Advise(m.Path, "policy-invalid", "the mutate block is empty", "give it patchStrategicMerge, patchesJson6902 or foreach")
-	} else if given > 1 {
+	case 1:
+	default:
 		r.doc.Advise(m.Path, "policy-invalid", "the mutate block has more than one kind of patch, of which Kyverno would use one", "split the rule")
 	}
 	r.patches(m)
 	for _, entry := range r.doc.List(m.At("foreach")) {
 		r.foreach(entry)
 	}
+}
+
+// count returns how many of some fields are given.
+func count(n policy.Node, keys ...string) int {
+	return len(slices.DeleteFunc(keys, func(key string) bool { return !n.Has(key) }))
 }
 
 // patches checks the patches of a mutate block or of an entry of foreach.
@@ -256,19 +236,12 @@ func (r *reader) foreach(n policy.Node) {
 	} else {
 		r.expression(n.At("list"), n.At("list").Text(), 0)
 	}
-	r.choice(n.At("order"), "Ascending", "Descending")
 	r.context(n.At("context"))
 	r.conditions(n.At("preconditions"))
 	if _, isList := n.At("preconditions").Value.([]any); isList {
 		r.doc.Advise(n.At("preconditions").Path, "policy-invalid", "a list is not possible here", "put the conditions below all:")
 	}
-	given := 0
-	for _, key := range []string{"patchStrategicMerge", "patchesJson6902", "foreach"} {
-		if n.At(key).Given() {
-			given++
-		}
-	}
-	if given != 1 {
+	if count(n, "patchStrategicMerge", "patchesJson6902", "foreach") != 1 {
 		r.doc.Advise(n.Path, "policy-invalid", "expected exactly one of patchStrategicMerge, patchesJson6902 and foreach", "")
 	}
 	r.patches(n)

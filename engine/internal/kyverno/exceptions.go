@@ -3,6 +3,7 @@ package kyverno
 import (
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -38,6 +39,7 @@ func (r *reader) exception() *exception {
 		}
 	}
 	r.filter(x.spec.At("match"), true)
+	r.doc.Conforms(x.spec.At("match"), typeAt("rules", "match"), func(policy.Node, string, *schema.Type) {})
 	r.conditions(x.spec.At("conditions"))
 	x.match = readFilter(x.spec.At("match"))
 	return x

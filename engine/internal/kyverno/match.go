@@ -121,27 +121,17 @@ func (r *reader) filter(n policy.Node, required bool) {
 // block checks one set of conditions.
 func (r *reader) block(n policy.Node) {
 	resources := n.At("resources")
-	for _, key := range []string{"roles", "clusterRoles"} {
-		r.doc.Strings(n.At(key))
-	}
 	for _, s := range r.doc.List(n.At("subjects")) {
 		r.doc.Fields(s, subjectFields())
 	}
 	if !resources.Given() || !r.doc.Fields(resources, resourceFields()) {
 		return
 	}
-	for _, key := range []string{"kinds", "names", "namespaces", "operations"} {
-		r.doc.Strings(resources.At(key))
-	}
-	for _, operation := range resources.At("operations").Items() {
-		r.choice(operation, "CREATE", "UPDATE", "DELETE", "CONNECT")
-	}
 	for _, kind := range resources.At("kinds").Items() {
 		if _, ok := parseKind(kind.Text()); !ok {
 			r.doc.Advise(kind.Path, "policy-invalid", "this selects no kind", "expected Kind, version/Kind, group/version/Kind or group/version/Kind/subresource")
 		}
 	}
-	r.doc.String(resources.At("name"))
 	for _, key := range []string{"selector", "namespaceSelector"} {
 		selector := resources.At(key)
 		if !selector.Given() || !r.doc.Fields(selector, selectorFields()) {

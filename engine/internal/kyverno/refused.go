@@ -199,20 +199,24 @@ func (r *reader) refusedFilter(n policy.Node, rule string, required, namespaced,
 	if path, found := firstVariable(n); found {
 		r.refuse(policy.Node{Path: path}, "policy contains invalid variables: rule %q should not have variables in %s section", rule, n.Path[len(n.Path)-1].Key)
 	}
-	blocks := slices.Concat(n.At("any").Items(), n.At("all").Items())
-	if len(blocks) > 0 && n.Has("resources") && len(n.At("resources").Object()) > 0 {
+	if len(n.At("any").Items())+len(n.At("all").Items()) > 0 && len(n.At("resources").Object()) > 0 {
 		r.refuse(n.At("resources"), "can't specify any/all together with %s resources", n.Path[len(n.Path)-1].Key)
 	}
-	if len(blocks) == 0 {
-		blocks = []policy.Node{n}
-	}
-	for _, b := range blocks {
+	for _, b := range blocksOf(n) {
 		r.refusedUsers(b, background)
 		r.refusedResources(b.At("resources"), namespaced)
 		if required && len(b.At("resources").Object()) == 0 {
 			r.refuse(b, "match resources not specified")
 		}
 	}
+}
+
+// blocksOf returns the blocks of a match or exclude block, which is one itself if it has no others.
+func blocksOf(n policy.Node) []policy.Node {
+	if blocks := slices.Concat(n.At("any").Items(), n.At("all").Items()); len(blocks) > 0 {
+		return blocks
+	}
+	return []policy.Node{n}
 }
 
 // refusedUsers checks the users in a block.
@@ -292,11 +296,7 @@ func (r *reader) refusedKinds(n policy.Node, background bool) {
 			}
 		}
 	}
-	blocks := slices.Concat(n.At("match", "any").Items(), n.At("match", "all").Items())
-	if len(blocks) == 0 {
-		blocks = []policy.Node{n.At("match")}
-	}
-	for _, b := range blocks {
+	for _, b := range blocksOf(n.At("match")) {
 		resources := b.At("resources")
 		switch {
 		case len(resources.Object()) == 0 || len(resources.At("kinds").Items()) > 0:
