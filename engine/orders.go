@@ -29,6 +29,41 @@ func orders() Observer {
 	}
 }
 
+// refusalOrders notes objects that several policies refuse. A server reports the first, and runs policies,
+// bindings and params in random order.
+var refusalOrders = Observer{judge: func(_ *run, a *admitted) {
+	t := a.trace
+	if len(t.unreported) == 0 {
+		return
+	}
+	reported := t.refusals[0]
+	texts := map[string]bool{reported.Err.Error(): true}
+	seen := map[policy.ID]bool{invoked(reported.ID): true}
+	var other *policy.Failure
+	for i, f := range t.unreported {
+		text, id := f.Err.Error(), invoked(f.ID)
+		if f.Ignored || seen[id] || texts[text] {
+			continue
+		}
+		seen[id], texts[text] = true, true
+		if other == nil {
+			other = &t.unreported[i]
+		}
+	}
+	if other == nil {
+		return
+	}
+	d := source.Notef(source.Position{}, source.CodeOrderDependent, "a server reports one of %d refusals, at random; that of %s is shown, and another is: %v", len(texts), reported.ID, other.Err).
+		Naming(other.At, other.ID.String())
+	a.tell(d.With("a cluster refuses the object in any order: correct what all of them say"))
+}}
+
+// invoked returns the ID of a policy with its binding and param. The order of its validations is fixed.
+func invoked(id policy.ID) policy.ID {
+	id.Rule, id.Instance = "", ""
+	return id
+}
+
 // samplesOfEach is how many objects are tried of those on which the policies do the same.
 const samplesOfEach = 3
 

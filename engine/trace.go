@@ -28,6 +28,8 @@ type trace struct {
 	failures []policy.Failure
 	// refusals are the reasons for which validating admission refuses the object.
 	refusals []policy.Failure
+	// unreported are the failures of policies after the one that a server reports.
+	unreported []policy.Failure
 	// doubted are the reasons for which the server refuses the object, unless a webhook changes it.
 	doubted []policy.Failure
 	// warnings and audit are what validating policies say about the object.

@@ -122,6 +122,7 @@ func (t *trace) validate(program policy.Program, r *policy.Request) bool {
 		return cmp.Or(strings.Compare(a.ID.Policy, b.ID.Policy), strings.Compare(a.ID.Binding, b.ID.Binding))
 	})
 	if i := slices.IndexFunc(failures, func(f policy.Failure) bool { return !f.Ignored }); i >= 0 {
+		t.unreported = failures[i+1:]
 		return t.refuse(failures[i])
 	}
 	t.ignore(failures...)

@@ -121,7 +121,7 @@ func noted(notes []source.Diagnostic) int {
 }
 
 // checkedNotes are the codes of findings that are notes and do not change the exit status.
-var checkedNotes = []string{"value-not-stored", "pods-only", "refusal-averted", "validation-redundant", "webhook-unpredicted", "policy-not-mutating"}
+var checkedNotes = []string{"value-not-stored", "pods-only", "refusal-averted", "validation-redundant", "webhook-unpredicted", "policy-not-mutating", "order-dependent", "always-true"}
 
 // aboutMissing are the codes of findings about missing policies, which may be among those that could
 // not be read.
@@ -157,8 +157,11 @@ A finding has one of these codes, or the code of an error:
   atomic-list            an ApplyConfiguration writes a list or map that merging replaces
                          completely
   parent-missing         a JSONPatch writes below a list or map that manifests may lack
-  condition-unreachable  !has() of a field that API defaults always set
-  order-dependent        the result depends on a random order, such as that of two policies
+  condition-unreachable  !has() of a field that API defaults always set, or a condition of
+                         constants that is false
+  always-true            a note: a condition or a validation of constants is true
+  order-dependent        the result, or which refusal is reported (a note), depends on a
+                         random order, such as that of two policies
   policies-fight         two policies write different values to the same field
   always-fails           a policy with failurePolicy Ignore fails on every manifest, or any
                          policy in CEL on all objects generated to reach its branches

@@ -2,19 +2,21 @@ package krmfn
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/settings"
 )
 
-// expectation is what a test expects of the objects with a name: values of fields, no change,
-// or a denial.
+// expectation is what a test expects of the objects with a name: values of fields, no change, or a
+// denial, and what validating policies say besides.
 type expectation struct {
 	// object is KIND/NAME, which may contain the wildcards * and ?.
 	object    string
@@ -22,10 +24,15 @@ type expectation struct {
 	denied    string
 	unchanged bool
 	warnings  *expectedWarnings
+	// annotations is nil if the test says nothing about annotations of the audit event.
+	annotations expectedAnnotations
 }
 
 // expectedWarnings are parts of the warnings with which a server answers, one for each warning.
 type expectedWarnings []string
+
+// expectedAnnotations has a part of the value of each annotation of the audit event, by its key.
+type expectedAnnotations map[string]string
 
 // expectedField is a field and its expected value. A nil value means that the field must be
 // absent.
@@ -35,7 +42,7 @@ type expectedField struct {
 }
 
 // expectationFields are the fields of an entry of spec.objects.
-var expectationFields = []string{"object", "fields", "unchanged", "denied", "warnings"}
+var expectationFields = []string{"object", "fields", "unchanged", "denied", "warnings", "auditAnnotations"}
 
 // expectations reads spec.objects of a test.
 func (f *functionConfig) expectations(value any) []expectation {
@@ -43,7 +50,7 @@ func (f *functionConfig) expectations(value any) []expectation {
 	settings.List(f, value, change.Keys("spec", "objects"), func(item any, at change.Path) {
 		entry, ok := item.(map[string]any)
 		if !ok {
-			f.fail(at, "option-value", "expected a map with object, and fields, unchanged, denied or warnings", "")
+			f.fail(at, "option-value", "expected a map with object, and fields, unchanged, denied, warnings or auditAnnotations", "")
 			return
 		}
 		for name := range entry {
@@ -71,6 +78,9 @@ func (f *functionConfig) expectation(entry map[string]any, at change.Path) expec
 	if texts, given := entry["warnings"]; given {
 		e.warnings = f.expectedWarnings(texts, at.Key("warnings"))
 	}
+	if values, given := entry["auditAnnotations"]; given {
+		e.annotations = f.expectedAnnotations(values, at.Key("auditAnnotations"))
+	}
 	if e.object == "" {
 		f.fail(at, "option-value", "expected object: KIND/NAME, which may contain the wildcards * and ?", "")
 	}
@@ -80,8 +90,8 @@ func (f *functionConfig) expectation(entry map[string]any, at change.Path) expec
 			given++
 		}
 	}
-	if given > 1 || given == 0 && e.warnings == nil {
-		f.fail(at, "option-value", "expected one of fields (paths with values), unchanged: true, and denied (a part of the message), or warnings (a part of each)", "")
+	if given > 1 || given == 0 && e.warnings == nil && e.annotations == nil {
+		f.fail(at, "option-value", "expected one of fields (paths with values), unchanged: true, and denied (a part of the message), or warnings (a part of each), or auditAnnotations (keys with a part of the value)", "")
 	}
 	return e
 }
@@ -100,6 +110,51 @@ func (f *functionConfig) expectedWarnings(value any, at change.Path) *expectedWa
 		return nil
 	}
 	return &expected
+}
+
+// expectedAnnotations reads a map of texts. It returns nil if the value is wrong.
+func (f *functionConfig) expectedAnnotations(value any, at change.Path) expectedAnnotations {
+	items, ok := value.(map[string]any)
+	expected := expectedAnnotations{}
+	for key, item := range items {
+		text, _ := item.(string)
+		ok = ok && text != ""
+		expected[key] = text
+	}
+	if !ok {
+		f.fail(at, "option-value", "expected a map of keys, such as POLICY/KEY, to texts, each a part of the value", "")
+		return nil
+	}
+	return expected
+}
+
+// unmet returns the expected annotations that are missing or have another value, and the annotations that
+// nobody expects.
+func (e expectedAnnotations) unmet(said []policy.Annotation) (problems []string) {
+	shown := map[string]string{}
+	for _, a := range said {
+		shown[a.Key] = a.Shown
+	}
+	keys := slices.Sorted(maps.Keys(shown))
+	for _, key := range slices.Sorted(maps.Keys(e)) {
+		value, there := shown[key]
+		switch {
+		case !there:
+			problem := fmt.Sprintf("expected the audit annotation %s with %q", key, e[key])
+			if advice := source.Suggest(key, keys); advice != "" && len(keys) > 0 {
+				problem += "; " + advice
+			}
+			problems = append(problems, problem)
+		case !strings.Contains(value, e[key]):
+			problems = append(problems, fmt.Sprintf("expected the audit annotation %s with %q, but got: %s", key, e[key], value))
+		}
+	}
+	for _, key := range keys {
+		if _, expected := e[key]; !expected {
+			problems = append(problems, fmt.Sprintf("did not expect the audit annotation %s: %s", key, shown[key]))
+		}
+	}
+	return problems
 }
 
 // unmet returns the expected texts that no warning has, and the warnings that no text expects.
@@ -213,6 +268,9 @@ func (r *testRun) unmet(e expectation, m *engine.Manifest, diagnostics []source.
 	}
 	if e.warnings != nil {
 		problems = e.warnings.unmet(warningsIn(diagnostics))
+	}
+	if e.annotations != nil {
+		problems = append(problems, e.annotations.unmet(m.Audit)...)
 	}
 	said := strings.Join(denials, "\n")
 	switch {

@@ -385,6 +385,7 @@ directories. Example of a preadmit-test.yaml:
     - {object: Service/checkout, unchanged: true}
     - {object: Pod/bare, denied: must have an owner}
     - {object: Pod/old, warnings: [no probes]} # a part of each warning of validating policies
+    - {object: Pod/old, auditAnnotations: {owners/team: payments}} # POLICY/KEY and a part of the value
     warnings: []                # the same for all objects together
 
 At the end, a table shows for every policy how many mutations, validations, conditions and

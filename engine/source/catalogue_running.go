@@ -196,8 +196,13 @@ var checking = []Entry{
 	},
 	{
 		Code: "condition-unreachable", Severities: warnings, Title: "The condition is never true",
-		Cause:  "The condition tests whether a field is missing, but API defaults always set the field before policies run.",
+		Cause:  "The condition tests whether a field is missing, but API defaults always set the field before policies run. Or the condition of a policy in the API server compares only constants.",
 		Advice: "Compare the field with its default.",
+	},
+	{
+		Code: "always-true", Severities: infos, Title: "A condition or a validation is always true",
+		Cause:  "A matchCondition, or a validation of a ValidatingAdmissionPolicy, compares only constants and is true for every object. A validation that is always false is not reported: it refuses whatever the policy matches.",
+		Advice: "Compare a field of the object or the request, or remove the expression.",
 	},
 	{
 		Code: "call-fails", Severities: warnings, Title: "A call of a function always fails",
@@ -230,8 +235,8 @@ var checking = []Entry{
 		Advice: "To see the effect on the Pods, use `preadmit pods`, `diff --pods` or `explain --pods`.",
 	},
 	{
-		Code: "order-dependent", Severities: warnings, Title: "The result depends on a random order",
-		Cause:  "The result depends on which of two policies runs first, and a cluster runs them in any order. Or a rule of a Kyverno policy depends on the order of the keys of a map, for instance in the result of `keys()`, which is random in Kyverno 1.19: preadmit takes the alphabetical order, and a cluster takes another one in every run.",
+		Code: "order-dependent", Severities: infosOrWarnings, Title: "The result depends on a random order",
+		Cause:  "The result depends on which of two policies runs first, and a cluster runs them in any order. Or a rule of a Kyverno policy depends on the order of the keys of a map, for instance in the result of `keys()`, which is random in Kyverno 1.19: preadmit takes the alphabetical order, and a cluster takes another one in every run. Or several ValidatingAdmissionPolicies refuse an object, and a server reports only the refusal of a random one (info): preadmit reports the first by name.",
 		Advice: "Let each policy check for the changes of the other that it needs, and set reinvocationPolicy: IfNeeded. Sort the results of `keys()` and `values()`, and write keys without wildcards.",
 	},
 	{

@@ -3,6 +3,7 @@ package admissionpolicy
 import (
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -67,5 +68,10 @@ func (all Policies) Covers(r *policy.Request) bool {
 func (l *Language) Check(p *Policy, schemas *schema.Registry) []source.Diagnostic {
 	checked := policydoc.Checked{Document: p.Document, Env: l.CEL, Scope: p.Scope, HasParams: p.ParamKind != (gvk.Kind{})}
 	checked.AddPolicy(policy.Node{Value: p.Document.Object()}.At("spec"))
-	return checked.Check(policydoc.KindsOf(p.Constraints, schemas, Hides))
+	found := checked.Check(policydoc.KindsOf(p.Constraints, schemas, Hides))
+	for i, c := range p.Conditions {
+		path := change.Keys("spec", "matchConditions").Index(i).Key("expression")
+		found = append(found, policydoc.Constant(p.Document, p.Scope, c.Program, path, "the policy applies to none")...)
+	}
+	return found
 }

@@ -199,6 +199,16 @@ func (a *Activation) Bool(p *Program, budget *int64) (bool, error) {
 	return value == types.True, nil
 }
 
+// Always returns the result of a condition that has the same result for every input. always is false if
+// the result depends on the input, or is an error.
+func (s *Scope) Always(p *Program) (holds, always bool) {
+	if !p.constant {
+		return false, false
+	}
+	value, err := s.Activate(context.Background(), Input{}).eval(p, nil)
+	return err == nil && decide(value) == types.True, err == nil
+}
+
 // Text evaluates an expression that gives a string or null; isNull says that it is null. Its cost is
 // taken from budget; nil is no limit.
 func (a *Activation) Text(p *Program, budget *int64) (text string, isNull bool, err error) {

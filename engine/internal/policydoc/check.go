@@ -156,9 +156,27 @@ func adviceFor(code string, kinds []*schema.Kind) string {
 	return "compare with, or write, a value of the field's type"
 }
 
+// Constant finds a condition or validation whose result is the same for every object. never says what it
+// means that the result is always false; if it is empty, that is no mistake.
+func Constant(d *manifest.Document, scope *celenv.Scope, program *celenv.Program, path change.Path, never string) []source.Diagnostic {
+	switch holds, always := scope.Always(program); {
+	case always && holds:
+		note := finding(d, path, 0, "always-true", "the expression is true for every object", "compare a field of the object or the request, or remove the expression")
+		note.Severity = source.Info
+		return []source.Diagnostic{note}
+	case always && never != "":
+		return []source.Diagnostic{finding(d, path, 0, "condition-unreachable", "the expression is false for every object: "+never, "compare a field of the object or the request, or remove the policy")}
+	}
+	return nil
+}
+
 func (c *Checked) finding(path change.Path, offset int, code, text, advice string) source.Diagnostic {
-	w := source.Warningf(c.Document.In(path, offset), code, "%s", text).With(advice)
-	w.Subject, w.Field, w.Excerpt = c.Document.Kind().Kind+" "+c.Document.Name(), path.String(), c.Document.Excerpt(c.Document.In(path, offset))
+	return finding(c.Document, path, offset, code, text, advice)
+}
+
+func finding(d *manifest.Document, path change.Path, offset int, code, text, advice string) source.Diagnostic {
+	w := source.Warningf(d.In(path, offset), code, "%s", text).With(advice)
+	w.Subject, w.Field, w.Excerpt = d.Kind().Kind+" "+d.Name(), path.String(), d.Excerpt(d.In(path, offset))
 	return w
 }
 

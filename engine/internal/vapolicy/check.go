@@ -1,15 +1,20 @@
 package vapolicy
 
 import (
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Check implements policy.Program.
+// Check implements policy.Program. A validation that is always false is no mistake: it refuses whatever the
+// policy matches.
 func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 	var found []source.Diagnostic
 	for _, d := range p.definitions {
 		found = append(found, p.shared.Check(d.policy, schemas)...)
+		for _, v := range d.validations {
+			found = append(found, policydoc.Constant(d.policy.Document, d.policy.Scope, v.program, v.node.Path.Key("expression"), "")...)
+		}
 	}
 	return found
 }
