@@ -279,7 +279,7 @@ func pods(n int) string {
 func TestBusy(t *testing.T) {
 	p := playground(t, "pinning")
 	p.fill("manifests", pods(5000))
-	p.do(chromedp.Poll(`document.getElementById("running").checkVisibility()`, nil))
+	p.do(chromedp.Poll(`document.getElementById("running").checkVisibility({ visibilityProperty: true })`, nil))
 	if got := p.text(`1 + 1`); got != "2" { // the page itself is free
 		t.Error(got)
 	}
@@ -291,11 +291,12 @@ func TestBusy(t *testing.T) {
 func TestStop(t *testing.T) {
 	p := playground(t, "pinning")
 	p.fill("manifests", pods(5000))
-	p.do(chromedp.Poll(`document.getElementById("running").checkVisibility()`, nil))
+	p.do(chromedp.Poll(`document.getElementById("running").checkVisibility({ visibilityProperty: true })`, nil))
 	if got := p.text(`document.getElementById("running-text").textContent`); !strings.HasPrefix(got, "Running the policies") {
 		t.Errorf("the page says %q", got)
 	}
 	p.keep("running")
+	p.is(`(() => { const r = document.getElementById("stop").getBoundingClientRect(); return [r.left + 2, (r.left + r.right) / 2, r.right - 2].every((x) => document.elementFromPoint(x, (r.top + r.bottom) / 2).id === "stop") })()`, "true") // nothing covers it
 	p.do(chromedp.Evaluate(`document.getElementById("stop").click()`, nil))
 	p.wait(`!document.getElementById("failure").hidden`)
 	if got := p.text(`document.getElementById("failure").innerText`); !strings.Contains(got, "You stopped it.") {
