@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -109,12 +110,18 @@ var NotCompared = []string{
 
 // Differences returns the changes that lead from what is predicted to the answer of a server.
 func (p *Prediction) Differences(answer map[string]any) []change.Change {
-	return change.Diff(compared(p.Held), p.comparable(answer), p.shape)
+	return change.Diff(stored(compared(p.Held)), stored(p.comparable(answer)), p.shape)
 }
 
 // Between returns the changes that lead from one answer of a server to another one.
 func (p *Prediction) Between(first, second map[string]any) []change.Change {
-	return change.Diff(p.comparable(first), p.comparable(second), p.shape)
+	return change.Diff(stored(p.comparable(first)), stored(p.comparable(second)), p.shape)
+}
+
+// stored returns an object with numbers as in the JSON that a server stores and sends, where 1.0 is 1.
+func stored(object map[string]any) map[string]any {
+	whole, _ := number.Wholes(object).(map[string]any)
+	return whole
 }
 
 // comparable returns an answer without what the server draws.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/internal/racing"
 )
@@ -241,6 +242,42 @@ func TestPredictRefused(t *testing.T) {
 	}
 	if p, err := (*Set)(nil).Predict(context.Background(), objectOf(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}"), nil); err != nil || p.Held == nil {
 		t.Error("without policies: ", p, err)
+	}
+}
+
+// TestPredictNumbers has answers of kube-apiserver 1.36.3, which writes a float as an integer if it is one:
+// the bounds of a schema, and a field of the type number.
+func TestPredictNumbers(t *testing.T) {
+	const definition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"sizes.example.com"},"spec":{"group":"example.com","names":{"kind":"Size","listKind":"SizeList","plural":"sizes","singular":"size"},"conversion":{"strategy":"None"},"scope":"Namespaced","versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"n":{"type":"number","minimum":1,"maximum":10.5,"multipleOf":1,"default":1},"i":{"type":"integer","minimum":-3,"enum":[1,2]}}}}}}}]}}`
+	const size = `{"apiVersion":"example.com/v1","kind":"Size","metadata":{"name":"s","namespace":"default"},"spec":{"n":2,"i":1}}`
+	given, problems := manifest.Read("definitions", []byte(definition))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	set, problems := Compile(nil, []*manifest.Stream{given}, Options{})
+	if set == nil {
+		t.Fatal(problems)
+	}
+	for _, c := range []struct {
+		name, sent, answer string
+		want               []string
+	}{
+		{"definition", definition, definition, nil},
+		{"another bound", definition, strings.Replace(definition, `"minimum":1,`, `"minimum":1.5,`, 1), []string{"1.5"}},
+		{"float", strings.Replace(size, `"n":2`, `"n":2.0`, 1), size, nil},
+		{"text", size, strings.Replace(size, `"n":2`, `"n":"2"`, 1), []string{`"2"`}},
+	} {
+		p, err := set.Predict(context.Background(), objectOf(t, c.sent), nil)
+		if err != nil || p.Held == nil {
+			t.Fatal(c.name, p, err)
+		}
+		found := p.Differences(objectOf(t, c.answer))
+		if len(found) != len(c.want) || len(found) > 0 && string(manifest.JSON(found[0].New)) != c.want[0] {
+			t.Errorf("%s: %v", c.name, found)
+		}
+		if found := p.Between(objectOf(t, c.answer), number.Floats(objectOf(t, c.answer)).(map[string]any)); len(found) > 0 {
+			t.Errorf("%s: the same answer differs: %v", c.name, found)
+		}
 	}
 }
 

@@ -252,7 +252,7 @@ func (v *verification) differing(outcomes [2]*Outcome, first, second *Manifest) 
 		return []source.Diagnostic{reportDifference(first, nil, "it was admitted and is now denied: "+denials[1])}
 	}
 	old, made := firstOf(first.After, first.Before, second.Before), firstOf(second.After, second.Before, first.Before)
-	for _, c := range change.Diff(old, made, v.sets[1].schemas.Lookup(first.Document.Kind()).Type()) {
+	for _, c := range change.Diff(stored(old), stored(made), v.sets[1].schemas.Lookup(first.Document.Kind()).Type()) {
 		if c.Op != change.Move {
 			found = append(found, reportDifference(first, c.Path, differs(c, first, second)))
 		} else if v.order == Ordered {

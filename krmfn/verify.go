@@ -320,8 +320,9 @@ func errorTexts(diagnostics []source.Diagnostic) (all []string) {
 func listed(p *engine.Prediction, before, after string, changes []change.Change) []string {
 	var lines []string
 	for _, one := range changes {
-		values := before + " " + valueText(p, one.Old) + ", " + after + " " + valueText(p, one.New)
-		if p.Sensitive {
+		old, made := valueTexts(p, one)
+		values := before + " " + old + ", " + after + " " + made
+		if p.Sensitive || old == made {
 			values = before + " another value than " + after
 		}
 		lines = append(lines, p.Secrets.Text(one.Path.String())+": "+values)
@@ -329,10 +330,25 @@ func listed(p *engine.Prediction, before, after string, changes []change.Change)
 	return lines
 }
 
-func valueText(p *engine.Prediction, value any) string {
-	if value == nil {
-		return "none"
+// valueTexts returns the texts of the two values of a change: of an item that has moved, its two places,
+// and of values with the same JSON, also their types. They are equal if both values are hidden.
+func valueTexts(p *engine.Prediction, one change.Change) (old, made string) {
+	switch one.Op {
+	case change.Add:
+		return "none", valueText(p, one.New)
+	case change.Remove:
+		return valueText(p, one.Old), "none"
+	case change.Move:
+		return fmt.Sprintf("it as item %d", one.From), fmt.Sprintf("it as item %d", one.Path[len(one.Path)-1].Index)
 	}
+	old, made = valueText(p, one.Old), valueText(p, one.New)
+	if old == made && bytes.Equal(manifest.JSON(one.Old), manifest.JSON(one.New)) {
+		return fmt.Sprintf("%s (%T)", old, one.Old), fmt.Sprintf("%s (%T)", made, one.New)
+	}
+	return old, made
+}
+
+func valueText(p *engine.Prediction, value any) string {
 	return p.Secrets.Text(string(manifest.JSON(value)))
 }
 
