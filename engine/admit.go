@@ -380,8 +380,9 @@ func (a *passes) take(invocation policy.Invocation, step policy.Step) *policy.Fa
 		failure.ID, failure.At = step.ID, step.At
 		return a.trace.failed(step, &failure)
 	}
-	a.trace.wrote(step, a.request.Object, next, a.taint.texts(step, a.place.kind.Type()))
-	a.request.Object = next
+	sensitive := a.taint.texts(step, a.place.kind.Type())
+	a.trace.wrote(step, a.request.Object, next, sensitive)
+	a.request.Object, a.request.Secrets = next, a.request.Secrets.WithTexts(sensitive.inObject)
 	return nil
 }
 
@@ -398,8 +399,12 @@ func (a *passes) accept(step policy.Step) *policy.Failure {
 	if failure := a.tooLarge(step); failure != nil {
 		return a.trace.failed(step, failure)
 	}
-	a.trace.wrote(step, a.request.Object, step.Object, a.taint.texts(step, a.place.kind.Type()))
+	sensitive := a.taint.texts(step, a.place.kind.Type())
+	a.trace.wrote(step, a.request.Object, step.Object, sensitive)
 	a.request.Object = step.Object
+	if step.ID.Kind != policy.WebhookKind { // what an answer has copied is looked for in the answer
+		a.request.Secrets = a.request.Secrets.WithTexts(sensitive.inObject)
+	}
 	return nil
 }
 

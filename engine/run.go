@@ -499,7 +499,7 @@ func (r *run) requestFor(l *loaded, memo *change.Memo, reader *snapshot.Reader) 
 	request := &policy.Request{
 		Context: r.ctx, Kind: j.place.kind, Name: j.place.name, Namespace: j.place.namespace,
 		Operation: settings.options.Operation, DryRun: settings.options.DryRun, User: settings.options.User,
-		Memo: memo, Object: l.raw, Schemas: r.currentSchemas(), Snapshot: reader,
+		Memo: memo, Object: l.raw, Schemas: r.currentSchemas(), Snapshot: reader, Secrets: r.input.given,
 	}
 	if j.place.kind.Kind == namespaceKind { // a request for a namespace is in that namespace
 		request.Namespace = j.place.name

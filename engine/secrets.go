@@ -128,6 +128,8 @@ type revealed struct {
 	// computed from its values. Nobody knows what other objects have such a text, so it is hidden
 	// only there.
 	derived bool
+	// inObject are all texts that recorded requests about the object must not have.
+	inObject []string
 }
 
 // hides reports whether what the step wrote is hidden.
@@ -145,7 +147,8 @@ func (f *files) copies(before, after map[string]any, shape change.Shape) reveale
 	open.learn(own)
 	var words source.Words
 	var found revealed
-	for _, text := range f.reveals(before, after, shape, &open) {
+	found.inObject = f.reveals(before, after, shape, &open)
+	for _, text := range found.inObject {
 		if (redact.Scope{Objects: own}).Hides([]source.Span{{Text: text}}) {
 			found.texts = append(found.texts, text)
 		} else if !found.derived && f.words().Origin(text) == source.Computed {

@@ -17,8 +17,9 @@ type input struct {
 	local []*manifest.Document
 	// manifests are all other documents.
 	manifests []*manifest.Document
-	// secrets are the values that must not be shown.
-	secrets *redact.Redactor
+	// secrets are the values that must not be shown. given are those that the input has; policies write
+	// others.
+	secrets, given *redact.Redactor
 }
 
 // sort assigns each document its role, and learns all secrets of the input.
@@ -37,6 +38,7 @@ func (s *Set) sort(streams []*manifest.Stream) *input {
 	for _, documents := range [][]*manifest.Document{s.context, s.old, in.local, in.manifests} {
 		learn(in.secrets, documents)
 	}
+	in.given = in.secrets.With(nil)
 	return in
 }
 

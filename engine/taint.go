@@ -67,5 +67,6 @@ func (t *taint) texts(step policy.Step, shape change.Shape) revealed {
 	if t.request.Snapshot != nil {
 		t.open.learn(t.request.Snapshot.Sensitive())
 	}
-	return revealed{texts: t.files.reveals(before, step.Object, shape, &t.open)}
+	texts := t.files.reveals(before, step.Object, shape, &t.open)
+	return revealed{texts: texts, inObject: texts}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/webhook"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -54,10 +55,10 @@ func (r *WebhookRecorder) Answer(ctx context.Context, c policy.Call) (policy.Ans
 }
 
 // Document returns a document in YAML with the answers that were recorded so far, for
-// Options.WebhookAnswers. Without open, requests about Secrets are masked, and answers that contain
-// the values of their Secrets are omitted and counted.
-func (r *WebhookRecorder) Document(open bool) (document []byte, omitted int) {
-	return r.recorder.Document(open)
+// Options.WebhookAnswers. hide has the values that must not be in it, such as Outcome.Secrets; nil hides
+// nothing. Answers that cannot be replayed without such values are left out and named.
+func (r *WebhookRecorder) Document(hide *redact.Redactor) (document []byte, omitted []string) {
+	return r.recorder.Document(hide)
 }
 
 // SameWebhookAnswers reports whether two answers of a webhook to the same request mean the same. The order of

@@ -322,6 +322,50 @@ case "$*" in
 *) echo "Error from server (NotFound): nothing here" >&2; exit 1;;
 esac`
 
+// TestLeaksRecorded records the requests of a webhook in the situations of TestLeaks: the file has no value
+// of a Secret in any form, and it has them with --record-secrets.
+func TestLeaksRecorded(t *testing.T) {
+	putInPath(t, map[string]string{"labelling": leakLabels})
+	recorded, open := 0, 0
+	for language, policies := range leakPolicies {
+		for _, s := range leakSituations {
+			policy := s.policy(policies.labels, policies.fails, policies.ignored, policies.copies)
+			if policy == "" {
+				continue
+			}
+			dir := t.TempDir()
+			for name, text := range map[string]string{"p.yaml": policy, "m.yaml": s.manifests, "hook.yaml": strings.Replace(leakHook, "[secrets]", "[secrets, configmaps]", 1)} {
+				writeFile(t, filepath.Join(dir, name), text)
+			}
+			command := "render -p p.yaml -c hook.yaml --webhook hook=exec:labelling --record-webhooks answers.yaml m.yaml"
+			printedBy(t, dir, command, s.manifests)
+			if text, err := os.ReadFile(filepath.Join(dir, "answers.yaml")); err == nil {
+				recorded += bytes.Count(text, []byte("request:"))
+				if problem := leakedForm(string(text)); problem != "" {
+					t.Errorf("%s, %s: %s", language, s.name, problem)
+				}
+			}
+			if s.name == "well-formed" {
+				printedBy(t, dir, command+" --record-secrets", s.manifests)
+				if text, _ := os.ReadFile(filepath.Join(dir, "answers.yaml")); leakedForm(string(text)) != "" {
+					open++
+				}
+			}
+		}
+	}
+	if recorded == 0 || open == 0 {
+		t.Errorf("%d requests were recorded, and %d times values with --record-secrets", recorded, open)
+	}
+}
+
+// leakLabels is a webhook that labels objects, line by line.
+const leakLabels = `while read -r review; do
+uid=$(printf %s "$review" | sed 's/.*"uid":"\([^"]*\)".*/\1/')
+patch=$(printf '[{"op":"add","path":"/metadata/finalizers","value":["example.com/hook"]}]' | base64 | tr -d '\n')
+case $review in *'"finalizers"'*) patch=$(printf '[]' | base64);; esac
+printf '{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"%s","allowed":true,"patchType":"JSONPatch","patch":"%s"}}\n' "$uid" "$patch"
+done`
+
 // printedBy returns what a command prints, without manifests.
 func printedBy(t *testing.T, dir, command, manifests string) string {
 	t.Helper()
@@ -356,9 +400,8 @@ func leakForms(value string) []string {
 	return forms
 }
 
-// leakIn returns what is wrong with a text, or "".
-func leakIn(printed string) string {
-	public := printed
+// leakedForm says which value is in a text, except in names; "" if none is.
+func leakedForm(public string) string {
 	for _, value := range leakValues {
 		public = strings.ReplaceAll(public, value+"-config", "")
 	}
@@ -369,7 +412,14 @@ func leakIn(printed string) string {
 			}
 		}
 	}
+	return ""
+}
+
+// leakIn returns what is wrong with a text, or "".
+func leakIn(printed string) string {
 	switch {
+	case leakedForm(printed) != "":
+		return leakedForm(printed)
 	case strings.Contains(printed, "*****-config"):
 		return "a name is hidden:\n" + printed
 	case strings.Contains(printed, "\x1b"):

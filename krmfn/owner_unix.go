@@ -3,6 +3,7 @@
 package krmfn
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -14,6 +15,16 @@ func keepOwner(file *os.File, as fs.FileInfo) {
 	if stat, ok := as.Sys().(*syscall.Stat_t); ok {
 		_ = file.Chown(int(stat.Uid), int(stat.Gid))
 	}
+}
+
+// checkMode fails if a file has other permissions than those of most, because its file system does not
+// know permissions.
+func checkMode(file *os.File, most fs.FileMode) error {
+	info, err := file.Stat()
+	if err == nil && info.Mode().Perm()&^most != 0 {
+		return &refusal{fmt.Sprintf("its file system gives it the mode %04o, and others may read it", info.Mode().Perm()), fmt.Sprintf("write it where files can have the mode %04o", most)}
+	}
+	return err
 }
 
 // inode identifies a file.

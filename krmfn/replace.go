@@ -139,6 +139,9 @@ func (r *replacement) stage() error {
 	if r.exact != 0 {
 		err = file.Chmod(r.exact)
 	}
+	if err == nil && r.exact != 0 && r.exact&0o077 == 0 { // nobody else may read it
+		err = checkMode(file, r.exact)
+	}
 	if err == nil {
 		_, err = file.Write(r.data)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/limit"
@@ -86,14 +88,19 @@ func (p *Process) tellWebhooks(ctx context.Context, c *config, a *admission) {
 	if c.options.RecordWebhooks == "" {
 		return
 	}
-	document, omitted := p.callers.recorder.Document(c.options.RecordSecrets)
-	if omitted > 0 {
-		a.add(source.Warningf(source.Position{}, "webhook-not-recorded", "%s not recorded, because they contain values of Secrets", plural(omitted, "answer was", "answers were")).
+	hide := a.outcome.Secrets
+	if c.options.RecordSecrets {
+		hide = nil
+	}
+	document, omitted := p.callers.recorder.Document(hide)
+	if len(omitted) > 0 {
+		a.add(source.Warningf(source.Position{}, "webhook-not-recorded", "%s not recorded, because without values of Secrets nothing can replay them: %s",
+			plural(len(omitted), "answer was", "answers were"), source.Name(strings.Join(slices.Compact(omitted), ", "))).
 			With("record them with --record-secrets, to a file that stays secret"))
 	}
 	name := c.options.RecordWebhooks
 	real := input.RealPath(p.absolute(name))
-	r := &replacement{name: name, real: real, within: filepath.Dir(real), data: document, mode: 0o600}
+	r := &replacement{name: name, real: real, within: filepath.Dir(real), data: document, exact: 0o600}
 	if p.callers.recorded == nil {
 		if err := p.ledger.claim("the recorded answers", real); err != nil {
 			a.add(r.note(nil, err)...)

@@ -51,7 +51,7 @@ metadata: {name: labels}
 webhooks:
 - name: labels.example.com
   clientConfig: {service: {name: labels, namespace: labels, path: /here}}
-  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps, secrets]}]
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps, secrets, pods]}]
   sideEffects: None
   admissionReviewVersions: [v1]
   timeoutSeconds: 1
@@ -190,5 +190,71 @@ func TestWebhookBuild(t *testing.T) {
 	}
 	if _, stderr, status := callWebhook(t, dir, "diff", "--build", "-c", "webhooks.yaml", "--webhook", "labels=ftp://x", "apps"); status != 2 || !strings.Contains(stderr, "option-value") {
 		t.Errorf("status %d for a wrong option\n%s", status, stderr)
+	}
+}
+
+// TestWebhookOtherObjects records requests about a Pod and a ConfigMap with values of a Secret: they are masked
+// and replay, and the file is private, also if it was not before. Answers that need the values are left
+// out with a warning.
+func TestWebhookOtherObjects(t *testing.T) {
+	const canary = "canary-in-a-secret"
+	encoded := base64.StdEncoding.EncodeToString([]byte(canary))
+	manifests := "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: " + canary + ", word: default, short: abc, lines: \"first line\\nsecond line\"}\n---\n" +
+		"apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  namespace: default\n  annotations: {dsn: 'user:" + canary + "@host', short: abc}\nspec:\n  containers:\n  - {name: c, image: i, env: [{name: A, value: " + encoded + "}]}\n---\n" +
+		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  text: |\n    before\n    second line\n"
+	var calls atomic.Int32
+	server := webhookServer(t, &calls, func(int32) string { return "" })
+	dir := webhookDir(t, server, manifests)
+	answers := filepath.Join(dir, "answers.yaml")
+	if err := os.WriteFile(answers, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	live := []string{"render", "-c", "webhooks.yaml", "--webhook", "labels=" + server.URL, "--webhook-ca", "ca.pem", "--record-webhooks", "answers.yaml", "m.yaml"}
+	stdout, stderr, status := callWebhook(t, dir, live...)
+	if status != 0 || stderr != "" || strings.Count(stdout, "path: here") != 3 {
+		t.Fatalf("status %d\n%s%s", status, stdout, stderr)
+	}
+	recorded, _ := os.ReadFile(answers)
+	for _, text := range []string{canary, encoded, "second line"} {
+		if bytes.Contains(recorded, []byte(text)) {
+			t.Errorf("the recorded answers contain %s\n%s", text, recorded)
+		}
+	}
+	if !bytes.Contains(recorded, []byte("user:*****@host")) || !bytes.Contains(recorded, []byte("before")) {
+		t.Errorf("more than the values is masked:\n%s", recorded)
+	}
+	private := func() {
+		t.Helper()
+		if info, err := os.Stat(answers); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v: %v", info.Mode(), err)
+		}
+	}
+	private()
+	if err := os.Chmod(answers, 0o644); err != nil { // the same contents again
+		t.Fatal(err)
+	}
+	callWebhook(t, dir, live...)
+	private()
+	replayed, stderr, status := callWebhook(t, dir, "render", "-c", "webhooks.yaml", "--webhook-answers", "answers.yaml", "m.yaml")
+	if replayed != stdout || stderr != "" || status != 0 {
+		t.Errorf("status %d\n%s%s, want\n%s", status, replayed, stderr, stdout)
+	}
+	changed := strings.Replace(manifests, "@host", "@other", 1)
+	if err := os.WriteFile(filepath.Join(dir, "m.yaml"), []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, status = callWebhook(t, dir, "render", "-c", "webhooks.yaml", "--webhook-answers", "answers.yaml", "m.yaml")
+	if status != 2 || !strings.Contains(stderr, "@other") || strings.Contains(stderr, canary) {
+		t.Errorf("status %d of a text that has changed beside the value\n%s", status, stderr)
+	}
+	copying := webhookServer(t, &calls, func(int32) string { return fmt.Sprintf(`,"copied":%q`, encoded) })
+	dir = webhookDir(t, copying, manifests)
+	live[4] = "labels=" + copying.URL
+	_, stderr, status = callWebhook(t, dir, live...)
+	if status != 0 || !strings.Contains(stderr, "webhook-not-recorded") || !strings.Contains(stderr, "labels.example.com of labels at CREATE of Pod default/p") || strings.Contains(stderr, encoded) {
+		t.Errorf("status %d of answers with a value\n%s", status, stderr)
+	}
+	if recorded, _ = os.ReadFile(filepath.Join(dir, "answers.yaml")); bytes.Contains(recorded, []byte(encoded)) {
+		t.Errorf("an answer with a value was recorded:\n%s", recorded)
 	}
 }

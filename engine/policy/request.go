@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -54,6 +55,8 @@ type Request struct {
 
 	Schemas  *schema.Registry
 	Snapshot *snapshot.Reader
+	// Secrets hides the values that the Secrets of the input have.
+	Secrets *redact.Redactor
 	// Warn reports a diagnostic that does not stop the request.
 	Warn func(source.Diagnostic)
 }

@@ -3,6 +3,8 @@ package policy
 import (
 	"context"
 	"time"
+
+	"github.com/preadmit/preadmit/engine/redact"
 )
 
 // Answerer answers the calls of mutating webhooks. It is safe for concurrent use. The same call has
@@ -33,6 +35,8 @@ type Call struct {
 	// creationTimestamp and managedFields of the object) are missing, and the uid of the request
 	// depends on the rest. It must not be modified.
 	Review map[string]any
+	// Secrets hides the values that the Secrets of the input have, in recordings.
+	Secrets *redact.Redactor
 }
 
 // Answer is what a webhook answers: the status and the body of an HTTP response. A zero Status means

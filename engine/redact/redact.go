@@ -7,7 +7,8 @@
 // read is hidden completely. What remains of a name or of the input is printable, on one line.
 //
 // The files in order: redact.go (what is secret), text.go (messages), scope.go and objects.go
-// (messages about sensitive objects), value.go (values of objects), manifests.go and comments.go (text of manifests).
+// (messages about sensitive objects), value.go (values of objects), recordings.go (objects in recordings),
+// manifests.go and comments.go (text of manifests).
 package redact
 
 import (
@@ -96,11 +97,7 @@ func (r *Redactor) LearnPrivate(object map[string]any, policies []string) {
 	isPublic := func(text string) bool {
 		return len(text) < shortestPrivate || slices.ContainsFunc(policies, func(policy string) bool { return strings.Contains(policy, text) })
 	}
-	object = change.CloneObject(object)
-	for _, path := range namePaths {
-		_ = change.Apply(object, []change.Change{{Op: change.Remove, Path: path}}) // it may be missing
-	}
-	eachScalar(object, func(value any) bool {
+	eachScalar(WithoutNames(object), func(value any) bool {
 		if text, ok := value.(string); ok && !isPublic(text) {
 			r.add(text, shortestPrivate)
 		}

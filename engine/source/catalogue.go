@@ -225,7 +225,7 @@ var objects = []Entry{
 	},
 	{
 		Code: "webhook-not-recorded", Severities: warnings, Title: "Answers with values of Secrets were not recorded",
-		Cause:  "The answer of a webhook about a Secret contains a value of the Secret. --record-webhooks masks the values of Secrets, and leaves such an answer out.",
+		Cause:  "The answer of a webhook contains a value of a Secret, or two requests that differ only in such values have different answers. --record-webhooks masks the values of Secrets, so nothing could replay these answers, and they are left out.",
 		Advice: "Record it with --record-secrets, to a file that stays secret.",
 	},
 	{

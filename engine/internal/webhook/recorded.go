@@ -160,16 +160,16 @@ func (all *Recorded) Without(configurations []*manifest.Document) []source.Diagn
 	return problems
 }
 
-// Answer implements policy.Answerer. The answer to a Secret may have been recorded without the values
-// of the Secret.
+// Answer implements policy.Answerer. The answer may have been recorded without the values of Secrets.
 func (all *Recorded) Answer(_ context.Context, c policy.Call) (policy.Answer, error) {
 	request := withoutUID(c.Review)
-	for _, form := range []map[string]any{request, masked(request)} {
+	hidden := masked(request, secretsOf(c))
+	for _, form := range []map[string]any{request, hidden} {
 		if answer := all.answers[nameOf(c.Webhook)][string(manifest.JSON(form))]; answer != nil {
 			return answer.answer(c.Review)
 		}
 	}
-	return policy.Answer{}, all.missing(c.Webhook, masked(request))
+	return policy.Answer{}, all.missing(c.Webhook, hidden)
 }
 
 // answer returns the answer in the form in which the webhook gave it.

@@ -23,16 +23,18 @@ import (
 type Recorder struct {
 	answerer policy.Answerer
 
-	mu       sync.Mutex
-	webhooks map[name]bool
-	entries  map[string]map[string]any
+	mu        sync.Mutex
+	webhooks  map[name]bool
+	exchanges map[string]*exchange
+	// learned has the values of all calls of Document.
+	learned *redact.Redactor
 }
 
 var _ policy.Answerer = (*Recorder)(nil)
 
 // NewRecorder returns a recorder of an answerer.
 func NewRecorder(answerer policy.Answerer) *Recorder {
-	return &Recorder{answerer: answerer, webhooks: map[name]bool{}, entries: map[string]map[string]any{}}
+	return &Recorder{answerer: answerer, webhooks: map[name]bool{}, exchanges: map[string]*exchange{}}
 }
 
 // Answers implements policy.Answerer.
@@ -49,123 +51,35 @@ func (r *Recorder) Answers(w policy.WebhookName) bool {
 // Answer implements policy.Answerer.
 func (r *Recorder) Answer(ctx context.Context, c policy.Call) (policy.Answer, error) {
 	answer, err := r.answerer.Answer(ctx, c)
-	entry := map[string]any{"configuration": c.Webhook.Configuration, "webhook": c.Webhook.Name, "request": withoutUID(c.Review)}
+	e := &exchange{nameOf(c.Webhook), withoutUID(c.Review), map[string]any{}, secretsOf(c)}
 	if err != nil {
-		entry["error"] = err.Error()
+		e.answer["error"] = err.Error()
 	} else {
-		maps.Copy(entry, closed(answer, c.Review))
+		e.answer = closed(answer, c.Review)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.entries[c.Webhook.Configuration+"\n"+c.Webhook.Name+"\n"+string(manifest.JSON(entry["request"]))] = entry
+	r.exchanges[e.key(e.request)] = e
 	return answer, err
 }
 
-// Document returns the recorded answers as a document in YAML, sorted. Requests about Secrets have no
-// values, unless values is true of them; an answer that has such a value is left out and counted.
-func (r *Recorder) Document(open bool) (document []byte, omitted int) {
+// Document returns the recorded answers as a document in YAML, sorted. hide has the values that must not
+// be in it; nil hides nothing. Answers that cannot be replayed without such values are left out and
+// named.
+func (r *Recorder) Document(hide *redact.Redactor) (document []byte, omitted []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	webhooks, answers := []any{}, []any{}
+	webhooks := []any{}
 	for _, n := range slices.SortedFunc(maps.Keys(r.webhooks), func(a, b name) int {
 		return cmp.Or(strings.Compare(a.configuration, b.configuration), strings.Compare(a.webhook, b.webhook))
 	}) {
 		webhooks = append(webhooks, map[string]any{"configuration": n.configuration, "name": n.webhook})
 	}
-	for _, key := range slices.Sorted(maps.Keys(r.entries)) {
-		entry := r.entries[key]
-		if !open {
-			if entry = hidden(entry); entry == nil {
-				omitted++
-				continue
-			}
-		}
-		answers = append(answers, entry)
-	}
+	answers, omitted := r.entries(hide)
 	return manifest.YAML(map[string]any{
 		"apiVersion": AnswersKind.APIVersion(), "kind": AnswersKind.Kind, "metadata": map[string]any{"name": "recorded"},
 		"webhooks": webhooks, "answers": answers,
 	}), omitted
-}
-
-// hidden returns an entry without the data of the Secret that it is about; nil if a value of the data is
-// elsewhere in the entry, too.
-func hidden(entry map[string]any) map[string]any {
-	request := entry["request"].(map[string]any)
-	entry = maps.Clone(entry)
-	entry["request"] = masked(request)
-	if values := valuesOf(request); len(values) > 0 && exposes(entry, values) {
-		return nil
-	}
-	return entry
-}
-
-// valuesOf returns the values of the Secrets in a request, as they are and decoded.
-func valuesOf(request map[string]any) (values []string) {
-	for _, key := range objectKeys {
-		object, _ := request[key].(map[string]any)
-		if !redact.IsSecret(object) {
-			continue
-		}
-		for _, field := range secretFields {
-			data, _ := object[field].(map[string]any)
-			for _, value := range data {
-				text, _ := value.(string)
-				plain, _ := base64.StdEncoding.DecodeString(text)
-				values = append(values, text, string(plain))
-			}
-		}
-	}
-	return slices.DeleteFunc(values, func(value string) bool { return value == "" })
-}
-
-// exposes reports whether a text or a key in a value is one of the secret values, or contains one that is
-// not too short to be there by chance.
-func exposes(value any, secrets []string) bool {
-	const least = 3 // bytes
-	switch value := value.(type) {
-	case string:
-		return slices.ContainsFunc(secrets, func(secret string) bool {
-			return value == secret || len(secret) >= least && strings.Contains(value, secret)
-		})
-	case []any:
-		return slices.ContainsFunc(value, func(item any) bool { return exposes(item, secrets) })
-	case map[string]any:
-		for key, member := range value {
-			if exposes(key, secrets) || exposes(member, secrets) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-var (
-	objectKeys   = []string{"object", "oldObject"}
-	secretFields = []string{"data", "stringData"}
-)
-
-// masked returns a request without the values of Secrets.
-func masked(request map[string]any) map[string]any {
-	for _, key := range objectKeys {
-		object, _ := request[key].(map[string]any)
-		if !redact.IsSecret(object) {
-			continue
-		}
-		object = maps.Clone(object)
-		for _, field := range secretFields {
-			if values, ok := object[field].(map[string]any); ok {
-				values = maps.Clone(values)
-				for name := range values {
-					values[name] = redact.Mask
-				}
-				object[field] = values
-			}
-		}
-		request = maps.Clone(request)
-		request[key] = object
-	}
-	return request
 }
 
 // withoutUID returns the request in a review without its uid.

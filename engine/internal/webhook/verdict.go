@@ -54,7 +54,7 @@ func failing(step policy.Step, failure policy.Failure) policy.Step {
 // ask returns the response of the webhook. An error has the words of a server, or is a
 // *policy.MissingAnswerError.
 func (c *call) ask(r *policy.Request, review map[string]any) (*admissionv1.AdmissionResponse, error) {
-	answer, err := c.webhook.language.answerer.Answer(r.Context, policy.Call{Webhook: c.webhook.name, Review: review})
+	answer, err := c.webhook.language.answerer.Answer(r.Context, policy.Call{Webhook: c.webhook.name, Review: review, Secrets: r.Secrets})
 	var missing *policy.MissingAnswerError
 	if errors.As(err, &missing) {
 		return nil, err
