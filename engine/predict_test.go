@@ -245,7 +245,7 @@ func TestPredictRefused(t *testing.T) {
 	}
 }
 
-// TestPredictNumbers has answers of kube-apiserver 1.36.3, which writes a float as an integer if it is one:
+// TestPredictNumbers has answers in the form of a server, which writes a float as an integer if it is one:
 // the bounds of a schema, and a field of the type number.
 func TestPredictNumbers(t *testing.T) {
 	const definition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"sizes.example.com"},"spec":{"group":"example.com","names":{"kind":"Size","listKind":"SizeList","plural":"sizes","singular":"size"},"conversion":{"strategy":"None"},"scope":"Namespaced","versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"n":{"type":"number","minimum":1,"maximum":10.5,"multipleOf":1,"default":1},"i":{"type":"integer","minimum":-3,"enum":[1,2]}}}}}}}]}}`
