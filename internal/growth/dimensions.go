@@ -1,9 +1,12 @@
 package growth
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/preadmit/preadmit/krmfn"
 )
 
 // dimension is a way in which input can grow.
@@ -19,6 +22,8 @@ type dimension struct {
 	flags []string
 	// cluster answers the requests of verify; nil if the command asks no cluster.
 	cluster func(n int) *cluster
+	// program is the program that the command starts, if it asks no cluster; nil if it starts none.
+	program func(context.Context, *krmfn.Program) ([]byte, error)
 }
 
 // Names of files that are not manifests to run on: policies, context, the standard input, the manifests
@@ -57,7 +62,7 @@ func lines(n int, text string) string {
 
 // dimensions are all dimensions.
 func dimensions() []dimension {
-	all := slices.Concat(ofLanguages(), ofObjects(), ofText, ofPolicies(), ofMutators(), ofRules(), ofTargets(), ofParams(), ofSecrets(), ofContext(), ofFindings(), ofCommands(), ofReports(), ofComparisons(), ofVerify(), ofConversions(), ofTests(), ofTerraform(), ofDecisions(), ofWebhooks())
+	all := slices.Concat(ofLanguages(), ofObjects(), ofText, ofPolicies(), ofMutators(), ofRules(), ofTargets(), ofParams(), ofSecrets(), ofContext(), ofFindings(), ofCommands(), ofReports(), ofComparisons(), ofVerify(), ofConversions(), ofTests(), ofTerraform(), ofDecisions(), ofWebhooks(), ofTrees())
 	for i := range all {
 		if all[i].commands == nil {
 			all[i].commands = []string{"render", "diff", "explain", "check"}

@@ -10,7 +10,7 @@
 //
 // The files in order: growth.go, counters.go (blocks of statements), dimensions.go (what grows),
 // languages.go, objects.go, text.go, policies.go, surroundings.go, findings.go, commands.go,
-// verify.go, terraform.go, decisions.go and webhooks.go (the dimensions).
+// verify.go, terraform.go, decisions.go, webhooks.go and trees.go (the dimensions).
 package growth
 
 import (
@@ -156,7 +156,7 @@ func (d dimension) process(command string, n int, dir string) (func() error, err
 	var stderr bytes.Buffer
 	p := &krmfn.Process{
 		Args: slices.Concat(args, d.flags, manifests), Dir: dir, Stdin: strings.NewReader(stdin),
-		Stdout: new(bytes.Buffer), Stderr: &stderr, Run: d.kubectl(n),
+		Stdout: new(bytes.Buffer), Stderr: &stderr, Run: d.starter(n),
 	}
 	return func() error {
 		if status := krmfn.Main(context.Background(), p); status > 1 && !strings.Contains(stderr.String(), "denied:") && !strings.Contains(stderr.String(), "[webhook-answer-missing]") {

@@ -18,10 +18,10 @@ type cluster struct {
 	webhooks string
 }
 
-// kubectl returns what runs kubectl for the input of a size, or nil.
-func (d dimension) kubectl(n int) func(context.Context, *krmfn.Program) ([]byte, error) {
+// starter returns what runs the programs for the input of a size, or nil.
+func (d dimension) starter(n int) func(context.Context, *krmfn.Program) ([]byte, error) {
 	if d.cluster == nil {
-		return nil
+		return d.program
 	}
 	return d.cluster(n).kubectl
 }
