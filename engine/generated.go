@@ -2,7 +2,9 @@ package engine
 
 import (
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -24,11 +26,19 @@ func generated(shown *tally) Observer {
 }
 
 func (r *run) generated(shown *tally) []source.Diagnostic {
-	policies := r.generatable("mutations")
+	policies := slices.Concat(r.generatable("mutations"), r.generatable("validations"))
 	var lock sync.Mutex
 	found := map[*manifest.Document][]source.Diagnostic{}
 	parallel.Each(policies, func(d documented) {
-		diagnostics := r.tryGenerated(d.policy, d.documents(), shown)
+		var diagnostics []source.Diagnostic
+		if programs, problems := r.set.languages[r.set.language(d.policy.Kind())].Compile(d.documents()); !source.HasErrors(problems) {
+			s := server{programs: programs, defaulting: r.server.defaulting, files: r.server.files, tries: newTries, keepsReason: r.server.keepsReason}
+			if s.mutating() < len(programs) {
+				diagnostics = r.tryValidations(s, d.policy)
+			} else {
+				diagnostics = r.tryGenerated(s, d.policy, shown)
+			}
+		}
 		lock.Lock()
 		found[d.policy] = diagnostics
 		lock.Unlock()
@@ -78,13 +88,8 @@ func (r *run) generatable(field string) (policies []documented) {
 // each of its mutations works shows it, too.
 const mostGenerated = 200
 
-// tryGenerated tries one policy, given with its bindings.
-func (r *run) tryGenerated(d *manifest.Document, documents []*manifest.Document, shown *tally) (found []source.Diagnostic) {
-	programs, problems := r.set.languages[r.set.language(d.Kind())].Compile(documents)
-	if source.HasErrors(problems) {
-		return nil
-	}
-	s := server{programs: programs, defaulting: r.server.defaulting, files: r.server.files, tries: newTries, keepsReason: r.server.keepsReason}
+// tryGenerated tries one mutating policy on a server that has no other.
+func (r *run) tryGenerated(s server, d *manifest.Document, shown *tally) (found []source.Diagnostic) {
 	t := newTally()
 	root, count := policy.Node{Value: d.Object()}, 0
 	for object := range witness.Objects(root, r.schemas) {
@@ -98,12 +103,62 @@ func (r *run) tryGenerated(d *manifest.Document, documents []*manifest.Document,
 		}
 	}
 	for _, id := range t.order {
-		if f := t.failures[id]; f.always() && !shown.fails(id) && !r.explained(programs) {
-			found = append(found, source.Warningf(f.first.At, "always-fails", "%s fails on all objects that were generated to reach its branches: %v", id, f.first.Err).
-				With("correct it: "+effectOf(f.first)))
+		if f := t.failures[id]; f.always() && !shown.fails(id) && !r.explained(s.programs) {
+			found = append(found, alwaysFails(id, f.first))
 		}
 	}
 	return found
+}
+
+// tryValidations tries one validating policy on a server that has no other. A rule is reported if it
+// fails on each generated object that the policy judges.
+func (r *run) tryValidations(s server, d *manifest.Document) (found []source.Diagnostic) {
+	s.defaulting.validation = nil // an object that no server takes refutes as well
+	var failing map[policy.ID]policy.Failure
+	count := 0
+	for object := range witness.Objects(policy.Node{Value: d.Object()}, r.schemas) {
+		p, request := r.requestGenerated(s, d, object)
+		if count++; request == nil || count > mostGenerated {
+			return nil
+		}
+		t := s.trace(nil)
+		t.after = request.Object
+		s.validate(p, *request, t)
+		if len(t.tries.verdicts()) == 0 { // the policy does not judge it
+			continue
+		}
+		failed := failedIn(t)
+		if failing == nil {
+			failing = failed
+		}
+		maps.DeleteFunc(failing, func(id policy.ID, _ policy.Failure) bool { _, again := failed[id]; return !again })
+		if len(failing) == 0 {
+			return nil
+		}
+	}
+	if len(failing) > 0 && !r.explained(s.programs) {
+		for _, id := range slices.SortedFunc(maps.Keys(failing), func(a, b policy.ID) int { return strings.Compare(a.Rule, b.Rule) }) {
+			found = append(found, alwaysFails(id, failing[id]))
+		}
+	}
+	return found
+}
+
+// failedIn returns the failures in a validation. A validation that is false does not fail.
+func failedIn(t *trace) map[policy.ID]policy.Failure {
+	failed := map[policy.ID]policy.Failure{}
+	for _, f := range slices.Concat(t.ignored, t.refusals) {
+		var isFalse policy.FalseError
+		if !errors.As(f.Err, &isFalse) {
+			failed[f.ID.OfRule()] = f
+		}
+	}
+	return failed
+}
+
+// alwaysFails reports a rule that fails on all generated objects.
+func alwaysFails(id policy.ID, f policy.Failure) source.Diagnostic {
+	return source.Warningf(f.At, "always-fails", "%s fails on all objects that were generated to reach its branches: %v", id, f.Err).With("correct it: " + effectOf(f))
 }
 
 // effectOf says what a failure does in a cluster.

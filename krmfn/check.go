@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/report"
@@ -27,7 +28,7 @@ func (p *Process) check(ctx context.Context, given arguments) int {
 		status = exitDiffers
 	}
 	if status != exitDone {
-		fmt.Fprintf(p.Stderr, "preadmit: %s%s\n", plural(len(findings), "finding", "findings"), report.AsKyverno(a.kyvernoVersion()))
+		fmt.Fprintf(p.Stderr, "preadmit: %s%s\n", counted(findings), report.AsKyverno(a.kyvernoVersion()))
 	}
 	return p.tellFindings(&c, findings, len(policyNames(a)), a.kyvernoVersion(), max(status, in.decisions.writeBaseline(ctx, &c)))
 }
@@ -101,7 +102,7 @@ func (p *Process) tellFindings(c *config, findings []source.Diagnostic, policies
 		if status == exitDone {
 			found := "nothing found"
 			if len(findings) > 0 {
-				found = plural(noted(findings), "note", "notes") + ", no mistakes found"
+				found = counted(findings) + ", no mistakes found"
 			}
 			fmt.Fprintf(&b, "%s checked, %s%s\n", plural(policies, "policy", "policies"), found, report.AsKyverno(kyverno))
 		}
@@ -111,13 +112,25 @@ func (p *Process) tellFindings(c *config, findings []source.Diagnostic, policies
 	return p.emit(b.Bytes(), status)
 }
 
-// noted returns the number of notes, each as often as it was found.
-func noted(notes []source.Diagnostic) int {
-	n := 0
-	for _, d := range notes {
-		n += max(1, d.Count)
+// counted says how many errors, warnings and notes there are, each as often as it was found.
+func counted(findings []source.Diagnostic) string {
+	number := map[source.Severity]int{}
+	for _, d := range findings {
+		number[d.Severity] += max(1, d.Count)
 	}
-	return n
+	var parts []string
+	add := func(severity source.Severity, one, many string) {
+		if n := number[severity]; n > 0 {
+			parts = append(parts, plural(n, one, many))
+		}
+	}
+	add(source.Error, "error", "errors")
+	add(source.Warning, "warning", "warnings")
+	add(source.Info, "note", "notes")
+	if len(parts) == 0 {
+		return "no findings"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // checkedNotes are the codes of findings that are notes and do not change the exit status.
@@ -165,6 +178,7 @@ A finding has one of these codes, or the code of an error:
   policies-fight         two policies write different values to the same field
   always-fails           a policy with failurePolicy Ignore fails on every manifest, or any
                          policy in CEL on all objects generated to reach its branches
+  changes-nothing        a mutation writes only what every object that it reaches has already
   name-unknown           a policy names a kind or resource that no cluster serves
   not-idempotent         policies change or deny their own output
   value-not-stored       a note, not a mistake: a server omits the value or stores it in

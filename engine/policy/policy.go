@@ -397,6 +397,13 @@ func (f Failure) Errorf(code, format string, args ...any) source.Diagnostic {
 	return source.Errorf(source.Position{}, code, format, args...).Naming(f.At, f.ID.String())
 }
 
+// FalseError is the message of a validation that is false. Any other error of a validating policy says
+// that the policy failed.
+type FalseError string
+
+// Error implements error.
+func (e FalseError) Error() string { return string(e) }
+
 // UnconvertedError says that a policy asks for an object in a version to which only a cluster
 // converts it.
 type UnconvertedError struct{ From, To *schema.Kind }

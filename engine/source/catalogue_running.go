@@ -211,7 +211,7 @@ var checking = []Entry{
 	},
 	{
 		Code: "always-fails", Severities: warnings, Title: "A policy always fails",
-		Cause:  "A mutation, a condition or a rule fails on every manifest that it is evaluated on. The failurePolicy is Ignore, so a cluster reports no error and nothing changes. `check` also runs policies in CEL on objects that it generates to reach their branches, and reports what fails on all of these, whatever the failurePolicy.",
+		Cause:  "A mutation, a condition or a rule fails on every manifest that it is evaluated on. The failurePolicy is Ignore, so a cluster reports no error and nothing changes. `check` also runs policies in CEL, mutating and validating ones, on objects that it generates to reach their branches, and reports what fails on all of these, whatever the failurePolicy. A validation that is false does not fail.",
 		Advice: "Correct the expression, or exclude the kinds for which it cannot work from the policy.",
 	},
 	{
@@ -223,6 +223,11 @@ var checking = []Entry{
 		Code: "validation-redundant", Severities: infos, Title: "A mutating policy makes a validating one redundant",
 		Cause:  "Of the objects that `check` generates to reach the branches of the two policies, which are in CEL and have no params, the mutating policy changes every one that the validating policy refuses, and the validating policy refuses none of them afterwards. Other objects are not tried.",
 		Advice: "Keep the validating policy if it is to catch requests that the mutating policy does not see, such as those of other operations.",
+	},
+	{
+		Code: "changes-nothing", Severities: warnings, Title: "A mutation never changes anything",
+		Cause:  "The patch of a mutation is empty for every object, or writes only what every object that it reaches has already: the object's own value in the same field, or the value that matchConditions require there. It is found by the form of the expressions, so other mutations may change nothing, too.",
+		Advice: "Write another value, or remove the mutation.",
 	},
 	{
 		Code: "acceptance-unused", Severities: warnings, Title: "An accepted finding is not found any more",

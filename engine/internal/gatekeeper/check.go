@@ -66,6 +66,25 @@ func (c *checker) checkMatch() {
 		c.idle(c.mutator.criteria["excludedNamespaces"], "remove a namespace from one of the lists", "match.excludedNamespaces has all of match.namespaces")
 	}
 	c.checkKindsMatch()
+	c.checkOwnLabel()
+}
+
+// checkOwnLabel looks for a label that every selected object has already: an AssignMetadata changes
+// no label that exists.
+func (c *checker) checkOwnLabel() {
+	selector := policy.Node{Value: c.mutator.document.Object()}.At("spec", "match", "labelSelector")
+	if c.mutator.kind != assignMetadataKind || c.mutator.location[1].name != "labels" {
+		return
+	}
+	label := c.mutator.location[2].name
+	_, required := selector.At("matchLabels").Object()[label]
+	required = required || slices.ContainsFunc(selector.At("matchExpressions").Items(), func(n policy.Node) bool {
+		return n.At("key").Text() == label && (n.At("operator").Text() == "In" || n.At("operator").Text() == "Exists")
+	})
+	if required {
+		c.idle(c.mutator.criteria["labelSelector"], "select by another label, or for its absence with the operator DoesNotExist",
+			"match.labelSelector selects only objects that have the label %s, and an AssignMetadata does not change a label that exists", label)
+	}
 }
 
 // checkKindsMatch compares the kinds of applyTo with the rest of match.

@@ -82,12 +82,14 @@ func KindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden fu
 }
 
 // Check reports problems of the expressions that a server accepts: for all kinds, and for some
-// kinds unless the policy checks for the kind or the field first.
+// kinds unless the policy checks for the kind or the field first. It also reports mutations that
+// change nothing.
 func (c *Checked) Check(kinds []*schema.Kind) []source.Diagnostic {
+	found := c.checkIdle()
 	if len(kinds) == 0 || len(kinds) > maxCheckedKinds {
-		return nil
+		return found
 	}
-	return append(c.checkTypes(kinds), c.checkAbsences(kinds)...)
+	return slices.Concat(found, c.checkTypes(kinds), c.checkAbsences(kinds))
 }
 
 // spot is the place of a problem.

@@ -4,8 +4,8 @@
 //
 // The files in order: policydoc.go (Reader), fields.go (the fields of a document), crd.go (the
 // CustomResourceDefinitions of policies), match.go and expression.go (match blocks and CEL in a
-// document), check.go (mistakes that a server accepts), parts.go (the parts of a policy that have
-// run).
+// document), check.go (mistakes that a server accepts), idle.go (mutations that change nothing),
+// parts.go (the parts of a policy that have run).
 package policydoc
 
 //go:generate bash crds/generate

@@ -2,7 +2,6 @@ package vapolicy
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -36,7 +35,7 @@ func (i *invocation) answer(r *policy.Request, d decision) policy.Step {
 	refuse := func(ignored bool) {
 		err := d.err
 		if err == nil {
-			err = errors.New(d.message)
+			err = policy.FalseError(d.message)
 		}
 		f := refused(r, i.to.Deny(err), d.reason)
 		f.ID, f.At, f.Ignored = step.ID, d.at, ignored

@@ -21,6 +21,9 @@ func IsDecisive(root policy.Node) bool {
 		if key == "matchConditions" {
 			known = append(known, "namespaceObject")
 		}
+		if createsOnly(spec) { // then it is null
+			known = append(known, "oldObject")
+		}
 		for _, text := range expressionsOf(spec.At(key)) {
 			if x, err := expr.Parse(text); err != nil || !x.IsTotal("string", "escapeKey", "exists_one", "existsOne") || !isDecisive(x, known) {
 				return false
@@ -28,6 +31,12 @@ func IsDecisive(root policy.Node) bool {
 		}
 	}
 	return true
+}
+
+// createsOnly reports whether a policy matches only requests that create an object.
+func createsOnly(spec policy.Node) bool {
+	rules := spec.At("matchConstraints", "resourceRules").Items()
+	return len(rules) > 0 && !slices.ContainsFunc(rules, func(rule policy.Node) bool { return !slices.Equal(rule.At("operations").Texts(), []string{"CREATE"}) })
 }
 
 // ofRequest are the fields of a request that depend only on the object.

@@ -120,6 +120,42 @@ func (e Expr) AsChain() (variable string, steps []Step, ok bool) {
 	return variable, append(steps, step), ok
 }
 
+// AsField returns a chain of fields and map entries with constant keys, of which none is optional.
+func (e Expr) AsField() (variable string, keys []string, ok bool) {
+	for part := range e.All() {
+		if function, _, _, isCall := part.AsCall(); isCall && function != operators.Index {
+			return "", nil, false
+		}
+	}
+	variable, steps, ok := e.AsChain()
+	for _, step := range steps {
+		keys = append(keys, step.Key)
+		ok = ok && step.Index.IsZero()
+	}
+	return variable, keys, ok
+}
+
+// AsCondition returns the parts of a conditional expression.
+func (e Expr) AsCondition() (condition, yes, no Expr, ok bool) {
+	if !e.isCallOf(operators.Conditional) {
+		return Expr{}, Expr{}, Expr{}, false
+	}
+	args := e.args()
+	return args[0], args[1], args[2], true
+}
+
+// AsMap returns the entries of a map that is written out.
+func (e Expr) AsMap() (entries []Entry, ok bool) {
+	if e.node == nil || e.node.Kind() != ast.MapKind {
+		return nil, false
+	}
+	for _, entry := range e.node.AsMap().Entries() {
+		of := entry.AsMapEntry()
+		entries = append(entries, Entry{Key: Expr{of.Key()}, Value: Expr{of.Value()}, Optional: of.IsOptional()})
+	}
+	return entries, true
+}
+
 // Children returns the direct parts of an expression, without the names that macros declare.
 func (e Expr) Children() []Expr {
 	var all []ast.Expr
