@@ -16,7 +16,10 @@ import (
 // Objections fills in the Objections of every Manifest, with the values that rules have read and the
 // mutations that have caused them. The diagnostics about refusals and warnings get these values, too.
 func Objections() Observer {
-	return Observer{judge: func(r *run, a *admitted) { (&inquiry{run: r, admitted: a}).add() }}
+	return Observer{judge: func(r *run, a *admitted) {
+		a.objections = (&inquiry{run: r, admitted: a}).objections()
+		a.job.result.Objections = a.objections
+	}}
 }
 
 // objection is a step of a trace in which validation had something to say.
@@ -42,8 +45,8 @@ type inquiry struct {
 	writers  *writers
 }
 
-// add adds the objections of validation to the result of a job.
-func (q *inquiry) add() {
+// objections returns what validation says about the object.
+func (q *inquiry) objections() (all []Objection) {
 	t := q.admitted.trace
 	unchanged := q.run.server.unchanged(q.admitted)
 	for _, f := range t.refusals {
@@ -53,16 +56,16 @@ func (q *inquiry) add() {
 	}
 	for _, o := range t.objections {
 		for _, said := range q.said(o) {
-			if unchanged != nil && said.Effect == Refused && len(q.admitted.objections) < mostFacts && !unchanged.objects(o) {
+			if unchanged != nil && said.Effect == Refused && len(all) < mostFacts && !unchanged.objects(o) {
 				q.blame(&said, o)
 			}
-			q.admitted.objections = append(q.admitted.objections, said)
+			all = append(all, said)
 		}
 	}
 	if unchanged != nil && len(t.refusals) == 0 && len(unchanged.refusals) > 0 {
-		q.admitted.objections = append(q.admitted.objections, q.repaired(unchanged))
+		all = append(all, q.repaired(unchanged))
 	}
-	q.admitted.job.result.Objections = q.admitted.objections
+	return all
 }
 
 // unchanged returns the trace of the validation of an object without the changes of policies; nil if

@@ -19,7 +19,12 @@ const answersSize = 64 << 20
 // the functions in for_each once for every instance, so the server caches results: the same call
 // again costs only its transport.
 func NewServer(version string) tfprotov6.ProviderServer {
-	s := &remembering{ProviderServer: providerserver.NewProtocol6(New(version)())(), answers: newAnswers(answersSize)}
+	return newRemembering(providerserver.NewProtocol6(New(version)())(), answersSize)
+}
+
+// newRemembering returns a server that caches answers of a server, up to a size in bytes.
+func newRemembering(of tfprotov6.ProviderServer, size int) *remembering {
+	s := &remembering{ProviderServer: of, answers: newAnswers(size)}
 	s.life, s.stop = context.WithCancel(context.Background())
 	return s
 }

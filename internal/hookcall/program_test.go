@@ -38,7 +38,9 @@ func (r *runs) run(ctx context.Context, args []string, stdin io.Reader, stdout i
 	return err
 }
 
-func same(a, b policy.Answer) bool { return bytes.Equal(bytes.TrimSpace(a.Body), bytes.TrimSpace(b.Body)) && a.Status == b.Status }
+func same(a, b policy.Answer) bool {
+	return bytes.Equal(bytes.TrimSpace(a.Body), bytes.TrimSpace(b.Body)) && a.Status == b.Status
+}
 
 // ask sends reviews with the numbers from 0 to a program in sh, and returns the answers.
 func ask(t *testing.T, script string, reviews int, timeout, patience time.Duration) (answers []string, processes int, problems []string) {

@@ -135,8 +135,9 @@ func (s *server) root(p *protocol.InitializeParams) string {
 	if folders, ok := p.WorkspaceFolders.Get(); ok && len(folders) > 0 {
 		return pathOf(folders[0].URI)
 	}
-	if p.RootURI != nil {
-		return pathOf(*p.RootURI)
+	//lint:ignore SA1019 some clients send no folders
+	if root := p.RootURI; root != nil {
+		return pathOf(*root)
 	}
 	return s.options.Dir
 }

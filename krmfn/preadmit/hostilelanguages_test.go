@@ -129,7 +129,7 @@ func schemaCases() []hostile {
 	openAPI := func(name string, document generator, want string) hostile {
 		return hostile{
 			name: "openapi: " + name, arguments: []string{"render", "--openapi", "o.json", "-p", "p.yaml", "m.yaml"},
-			files: map[string]generator{"o.json": document, "p.yaml": text(idle), "m.yaml": text("apiVersion: b/v1\nkind: A\nmetadata: {name: a}\na: {a: {a: {}}}\n")}, want: want,
+			files: map[string]generator{"o.json": document, "p.yaml": text(idle), "m.yaml": text("apiVersion: b.c/v1\nkind: A\nmetadata: {name: a}\na: {a: {a: {}}}\n")}, want: want,
 		}
 	}
 	return []hostile{
