@@ -13,6 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/redact"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -124,6 +125,10 @@ type passes struct {
 	called, due []policy.Program
 	patched     bool
 	taint       *taint
+	// secrets are those of the request, and texts what policies have copied from them into the object:
+	// recordings of webhooks hide both.
+	secrets *redact.Redactor
+	texts   []string
 }
 
 // admit runs the first pass and, if a rule has succeeded, the second pass, in which only policies
@@ -132,7 +137,7 @@ type passes struct {
 func (s server) admit(p place, request *policy.Request, written map[string]any, plans []planned) *trace {
 	a := &passes{
 		server: s, place: p, request: request, written: written, trace: s.trace(plans),
-		taint: newTaint(request, s.files),
+		taint: newTaint(request, s.files), secrets: request.Secrets,
 	}
 	buffer := eventBuffers.Get().(*[]event)
 	a.trace.before, a.trace.events = request.Object, *buffer
@@ -293,6 +298,7 @@ func (a *passes) webhook(program policy.Program) bool {
 	if plan.Uncalled {
 		return true
 	}
+	a.request.Secrets = a.secrets.WithTexts(a.texts)
 	mutating, failures, ok := a.call(plan)
 	if !ok {
 		return false
@@ -382,7 +388,7 @@ func (a *passes) take(invocation policy.Invocation, step policy.Step) *policy.Fa
 	}
 	sensitive := a.taint.texts(step, a.place.kind.Type())
 	a.trace.wrote(step, a.request.Object, next, sensitive)
-	a.request.Object, a.request.Secrets = next, a.request.Secrets.WithTexts(sensitive.inObject)
+	a.request.Object, a.texts = next, append(a.texts, sensitive.inObject...)
 	return nil
 }
 
@@ -403,7 +409,7 @@ func (a *passes) accept(step policy.Step) *policy.Failure {
 	a.trace.wrote(step, a.request.Object, step.Object, sensitive)
 	a.request.Object = step.Object
 	if step.ID.Kind != policy.WebhookKind { // what an answer has copied is looked for in the answer
-		a.request.Secrets = a.request.Secrets.WithTexts(sensitive.inObject)
+		a.texts = append(a.texts, sensitive.inObject...)
 	}
 	return nil
 }
