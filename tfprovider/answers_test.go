@@ -39,7 +39,7 @@ func question1(t *testing.T, name string, arguments ...string) *tfprotov6.CallFu
 // different part is a new question.
 func TestAnswers(t *testing.T) {
 	c := &counting{}
-	s := newRemembering(c, 1 << 20)
+	s := newRemembering(c, 1<<20)
 	questions := [][]string{{"mutate", "ab", "c"}, {"mutate", "a", "bc"}, {"mutate", "ab", "d"}, {"explain", "ab", "c"}, {"mutate", "ab"}}
 	for range 3 {
 		for _, q := range questions {
@@ -57,7 +57,7 @@ func TestAnswers(t *testing.T) {
 // Interruptions are not cached.
 func TestAnswersInterrupted(t *testing.T) {
 	c := &counting{fail: true}
-	s := newRemembering(c, 1 << 20)
+	s := newRemembering(c, 1<<20)
 	for range 2 {
 		if _, err := s.CallFunction(t.Context(), question1(t, "mutate", "a")); err != nil {
 			t.Fatal(err)
