@@ -122,6 +122,9 @@ func Main(ctx context.Context, process *Process) int {
 	p := new(Process)
 	*p = *process
 	p.ledger, p.callers = newLedger(), &callers{}
+	if _, isFile := p.Stderr.(*os.File); !isFile {
+		p.Stderr = &shared{w: p.Stderr} // a webhook's program writes at any time
+	}
 	if len(p.Args) == 0 {
 		return p.function(ctx, arguments{bare: true})
 	}

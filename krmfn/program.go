@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -33,6 +34,18 @@ type Program struct {
 // patience is how long a program has to end after a signal, and how long its children have to
 // close its output after it has ended.
 const patience = 5 * time.Second
+
+// shared is a writer for several goroutines.
+type shared struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *shared) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(text)
+}
 
 // RunProgram runs a program and returns its standard output, unless it goes elsewhere. It returns an error if the program
 // does not end with status 0. If preadmit gets an interrupt or SIGTERM meanwhile, it sends

@@ -50,6 +50,7 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 	if status == exitDone && toFiles {
 		status = recorded.writeFiles(ctx, c, f, manifests)
 	}
+	p.closeCallers() // their last words belong to the transcript
 	if err := transcript.Close(); err != nil {
 		p.report([]source.Diagnostic{unwritable(c.options.Report, err)}, "these messages are not in the file", false)
 		status = exitInvalid

@@ -68,7 +68,7 @@ func (p *tab) check(width int64) {
 	var tooWide bool
 	var unnamed []string
 	p.do(chromedp.Evaluate(`document.scrollingElement.scrollWidth > innerWidth || [...document.querySelectorAll("header, main, nav")].some((e) => e.getBoundingClientRect().right > innerWidth + 1)`, &tooWide),
-		chromedp.Evaluate(`[...document.querySelectorAll("button, a, input, select")].filter((e) => e.checkVisibility() && !(e.innerText || e.getAttribute("aria-label") || e.title || e.labels?.length)).map((e) => e.outerHTML)`, &unnamed))
+		chromedp.Evaluate(`[...document.querySelectorAll("button, a, input, select")].filter((e) => e.checkVisibility({visibilityProperty: true}) && !(e.innerText || e.getAttribute("aria-label") || e.title || e.labels?.length)).map((e) => e.outerHTML)`, &unnamed))
 	if tooWide {
 		p.Errorf("the page is wider than %d", width)
 	}
