@@ -121,10 +121,7 @@ func commands() []command {
 func Main(ctx context.Context, process *Process) int {
 	p := new(Process)
 	*p = *process
-	p.ledger, p.callers = newLedger(), &callers{}
-	if _, isFile := p.Stderr.(*os.File); !isFile {
-		p.Stderr = &shared{w: p.Stderr} // a webhook's program writes at any time
-	}
+	p.ledger, p.callers, p.Stderr = newLedger(), &callers{}, shareable(p.Stderr)
 	if len(p.Args) == 0 {
 		return p.function(ctx, arguments{bare: true})
 	}

@@ -47,6 +47,15 @@ func (s *shared) Write(text []byte) (int, error) {
 	return s.w.Write(text)
 }
 
+// shareable returns a writer that programs may use at the same time: that of a webhook writes whenever it
+// likes.
+func shareable(w io.Writer) io.Writer {
+	if _, isFile := w.(*os.File); isFile {
+		return w
+	}
+	return &shared{w: w}
+}
+
 // RunProgram runs a program and returns its standard output, unless it goes elsewhere. It returns an error if the program
 // does not end with status 0. If preadmit gets an interrupt or SIGTERM meanwhile, it sends
 // SIGTERM to the program.

@@ -31,7 +31,7 @@ func (p *Process) withTranscript(name string) (*Process, *transcript, error) {
 		return p, nil, err
 	}
 	recorded := *p
-	recorded.Stderr = &shared{w: io.MultiWriter(p.Stderr, &t.messages)}
+	recorded.Stderr = shareable(io.MultiWriter(p.Stderr, &t.messages))
 	recorded.StderrIsTerminal = false // no progress counter in a file
 	return &recorded, t, nil
 }
