@@ -114,6 +114,14 @@ func TestWebhook(t *testing.T) {
 			1 policy last, rule r: metadata.labels.last ran`,
 		},
 		{
+			"where Kyverno crashes, a server ignores the webhook, also what policies before it did",
+			ignoring(clusterPolicy("first", "mutate: {patchesJson6902: '- {op: add, path: /spec/hostname, value: \"first\\x7f\"}'}")+
+				clusterPolicy("crashes", "mutate: {patchStrategicMerge: {metadata: {labels: {crashes: ran}}}}")+
+				clusterPolicy("last", "mutate: {patchStrategicMerge: {metadata: {labels: {last: ran}}}}")) +
+				clusterPolicy("other", "mutate: {patchStrategicMerge: {metadata: {labels: {other: ran}}}}"),
+			"1 policy other, rule r: metadata.labels.other ran\n1 policy first, rule r: spec.hostname first\x7f\n1 policy crashes, rule r: spec.hostname",
+		},
+		{
 			"a rule that fails leaves nothing behind, and the others the object",
 			ignoring(clusterPolicy("ignored", "mutate: {foreach: [{list: '[`1`, `2`]', patchesJson6902: \"- {op: add, path: /metadata/labels/x, value: done}\\n- {op: test, path: /spec/containers/0/name, value: '{{ element == `1` && 'web' || 'other' }}'}\"}]}")) +
 				clusterPolicy("label", "mutate: {patchStrategicMerge: {metadata: {labels: {text: \"{{ request.object.metadata.labels.x || 'none' }}\"}}}}"),

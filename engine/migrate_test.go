@@ -88,12 +88,19 @@ const (
 // they stay two.
 var itemsTwice = []string{"list-quirk.condition-fails", "list-quirk.env-twice"}
 
+// isAboutText reports whether a case is about texts that Kyverno changes or crashes on, whatever its
+// patch does.
+func isAboutText(dir string) bool {
+	name := filepath.Base(dir)
+	return strings.HasPrefix(name, "lines-folded.") || strings.HasPrefix(name, "yaml.")
+}
+
 // TestMigrateRecorded converts the policies of which the answers of Kyverno's command are recorded, and
 // runs both forms on the object of the recording and on generated objects. Where the conversion warns that
 // it does as documented, they may differ.
 func TestMigrateRecorded(t *testing.T) {
 	dirs := matching(t, filepath.Join(archive.Unpack(t, "testdata/kyverno/recorded", leastRecorded), "*"))
-	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !kyverno.IsPolicy(kindOf(t, dir)) })
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !kyverno.IsPolicy(kindOf(t, dir)) || isAboutText(dir) })
 	some := racing.Sample(dirs)
 	converted, documented := 0, 0
 	for _, dir := range some {

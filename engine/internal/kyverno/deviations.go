@@ -61,6 +61,11 @@ var (
 		Versions: only119, Does: "merges items of lists with the same keys into one, and loses items without a key", Documented: "other items stay as they are",
 		Advice: "write a foreach with patchesJson6902, or give each item its own keys", Recordings: []string{"list-quirk"},
 	}
+	// linesFolded: readAsYAML.
+	linesFolded = &deviation.Deviation{
+		Versions: only119, Does: "takes U+0085 for the end of a line in all texts of the object, which it replaces by a space", Documented: "what a patch does not name stays as it is",
+		Advice: "write the rule with patchesJson6902, or texts without U+0085", Recordings: []string{"lines-folded"},
+	}
 	// directiveWritten: strategicmerge.Merge.
 	directiveWritten = &deviation.Deviation{
 		Versions: only119, Does: "writes directives other than $patch into the object", Documented: "they are directives of a strategic merge patch",
@@ -116,7 +121,7 @@ var (
 
 // Deviations are all of them.
 var Deviations = []*deviation.Deviation{
-	firstItemDecides, itemsLost, nameIgnored, conditionWritten, emptyMapDropped, namedItemsOnly, anchorWritten, listQuirk,
+	firstItemDecides, itemsLost, nameIgnored, conditionWritten, emptyMapDropped, namedItemsOnly, anchorWritten, listQuirk, linesFolded,
 	directiveWritten, replaceFails, nestedForeachDropped, orderDropped, targetsDropped, textReplaced, nothingAfterFailure, flowTextFails,
 	allSubstituted, selfBelow,
 }
@@ -374,7 +379,12 @@ func (s *scope) warnLost(r *rule, p *patch, f form, object, patched map[string]a
 			cause, at = m.means, m.path
 		}
 	}
-	s.evaluation.request.Warn(cause.Warning(r.at(at), "policy "+r.policy.key()+", rule "+r.name, source.Messagef(": %s", change.Summary(lost))))
+	s.warn(cause, r, at, lost)
+}
+
+// warn warns that a deviation has changed an object.
+func (s *scope) warn(cause *deviation.Deviation, r *rule, at change.Path, effect []change.Change) {
+	s.evaluation.request.Warn(cause.Warning(r.at(at), "policy "+r.policy.key()+", rule "+r.name, source.Messagef(": %s", change.Summary(effect))))
 }
 
 // removes reports whether a patch itself removes the value at a path, or replaces the list around

@@ -211,12 +211,7 @@ func (s *scope) apply(r *rule, patch *patch, value any, object map[string]any, t
 		if !patch.plain {
 			f = newForm(value)
 		}
-		var plain bool
-		patched, plain, reason, err = strategic(s.evaluation.request.Memo, object, f, t, s.evaluation.observer())
-		if err == nil && reason == "" && !change.Same(patched, object) {
-			s.warnLost(r, patch, f, object, patched, t, plain)
-		}
-		return patched, reason, err
+		return s.merge(r, patch, f, object, t)
 	case "overlay":
 		if o := s.evaluation.observer(); o.IsActive() && hasAnchors(value) {
 			o.Use(object)
@@ -231,6 +226,27 @@ func (s *scope) apply(r *rule, patch *patch, value any, object map[string]any, t
 	}
 	patched, err = patchJSON(object, value)
 	return patched, "", err
+}
+
+// merge applies a strategic merge patch, and warns of what Kyverno does besides.
+func (s *scope) merge(r *rule, patch *patch, f form, object map[string]any, t *schema.Type) (patched map[string]any, reason string, err error) {
+	memo := s.evaluation.request.Memo
+	read, err := readAsYAML(memo, object)
+	if err != nil {
+		return nil, "", err
+	}
+	patched, plain, reason, err := strategic(memo, read, f, t, s.evaluation.observer())
+	if err != nil || change.Same(patched, object) {
+		return patched, reason, err
+	}
+	if !change.Same(read, object) {
+		reason = "" // Kyverno writes the object as it read it, whatever the patch does
+		s.warn(linesFolded, r, patch.node.Path, change.Diff(object, read, t))
+	}
+	if reason == "" {
+		s.warnLost(r, patch, f, read, patched, t, plain)
+	}
+	return patched, reason, nil
 }
 
 // strategic applies a strategic merge patch with anchors. plain says that the merge was not

@@ -120,7 +120,8 @@ func (w webhook) Deny(err error) policy.Failure {
 func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 	return func(yield func(policy.Step) bool) {
 		e := w.program.evaluate(r)
-		object, seen := r.Object, r.Object // they differ if Kyverno has dropped changes that it still sees
+		begun := r.Object
+		object, seen := begun, begun // they differ if Kyverno has dropped changes that it still sees
 		for _, d := range w.program.definitions {
 			before := seen
 			var steps []policy.Step
@@ -134,10 +135,22 @@ func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 				if !yield(step) {
 					return
 				}
+				if stops(step) && !change.Same(object, begun) {
+					object = begun
+					if !yield(policy.Step{ID: step.ID, At: step.At, Object: object}) {
+						return
+					}
+				}
 			}
 			e.empty = e.empty || seen == nil
 		}
 	}
+}
+
+// stops reports whether Kyverno crashes in a step, and the server ignores it: then the server has no
+// patches of the policies before, either.
+func stops(step policy.Step) bool {
+	return step.Failure != nil && step.Failure.Ignored && errors.As(step.Failure.Err, new(crash))
 }
 
 // rebase returns a step whose object is a given object with the changes that the step has made to

@@ -7,6 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/engine/internal/strategicmerge"
 	"github.com/preadmit/preadmit/engine/internal/unknown"
 )
 
@@ -185,13 +186,30 @@ func isDecided(a anchor) bool { return a == conditionAnchor || a == globalAnchor
 
 var (
 	errNotAList   = errors.New("the object has no list where the patch has one")
-	errCrash      = errors.New("Kyverno crashes when it deletes the items with anchors from the list of the patch")
+	errDeletion   = crash("when it deletes the items with anchors from the list of the patch")
 	errSingleText = errors.New("the patch is not a map")
 )
+
+// crash is an error that ends a call of Kyverno's webhook without an answer.
+type crash string
+
+// Error implements error.
+func (c crash) Error() string { return "Kyverno crashes " + string(c) }
+
+// readAsYAML returns an object or a patch as Kyverno reads it: see linesFolded.
+func readAsYAML(memo *change.Memo, object map[string]any) (map[string]any, error) {
+	read, err := strategicmerge.Read(memo, object)
+	if err != nil {
+		return nil, crash("if it cannot read JSON as YAML: " + err.Error())
+	}
+	return read, nil
+}
 
 // form is a strategic merge patch in the form in which it is applied to objects.
 type form struct {
 	value map[string]any
+	// err says that Kyverno cannot read the patch.
+	err error
 	// pattern is nil if resolve returns the patch itself.
 	pattern *pattern
 	// anchored says that the patch has anchors.
@@ -200,8 +218,9 @@ type form struct {
 
 // newForm reads a patch, which is a map: see reader.patches.
 func newForm(value any) (f form) {
-	if f.value, _ = value.(map[string]any); !isSettled(value) {
-		f.pattern, f.anchored = newPattern(value), hasAnchors(value)
+	object, _ := value.(map[string]any)
+	if f.value, f.err = readAsYAML(nil, object); !isSettled(value) {
+		f.pattern, f.anchored = newPattern(f.value), hasAnchors(value)
 	}
 	return f
 }
@@ -209,7 +228,10 @@ func newForm(value any) (f form) {
 // resolve returns the patch without its anchors for an object, or the condition that does not
 // hold.
 func (f form) resolve(object map[string]any, o unknown.Observer) (map[string]any, *unmet, error) {
-	if f.pattern == nil {
+	switch {
+	case f.err != nil:
+		return nil, nil, f.err
+	case f.pattern == nil:
 		return f.value, nil, fits(f.value, object)
 	}
 	p := f.pattern.clone()
@@ -475,7 +497,7 @@ func (p *pattern) deleteFromList() (empty bool, err error) {
 			continue
 		}
 		if i >= len(p.values) {
-			return false, errCrash
+			return false, errDeletion
 		}
 		p.delete(i)
 	}

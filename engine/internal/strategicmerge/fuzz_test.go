@@ -3,8 +3,8 @@ package strategicmerge
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -29,8 +29,8 @@ func FuzzAgainstKyaml(f *testing.F) {
 		}
 		want, wantErr := kyamlMerge(t, before, patch)
 		var memo change.Memo
-		got, plain, err := Merge(&memo, before, patch, podType())
-		if again, _, _ := Merge(&memo, before, patch, podType()); !change.Equal(got, again) {
+		got, plain, err := readAndMerge(&memo, before, patch)
+		if again, _, _ := readAndMerge(&memo, before, patch); !change.Equal(got, again) {
 			t.Errorf("object %s\npatch  %s\ngot    %s\nagain  %s", manifest.JSON(before), manifest.JSON(patch), manifest.JSON(got), manifest.JSON(again))
 		}
 		if change.Equal(got, before) && err == nil && !change.Same(got, before) {
@@ -40,6 +40,17 @@ func FuzzAgainstKyaml(f *testing.F) {
 			t.Errorf("object %s\npatch  %s\ngot    %s %v (plain %v)\nkyaml  %s %v", manifest.JSON(before), manifest.JSON(patch), manifest.JSON(got), err, plain, manifest.JSON(want), wantErr)
 		}
 	})
+}
+
+// readAndMerge merges what kyaml reads.
+func readAndMerge(memo *change.Memo, before, patch map[string]any) (merged map[string]any, plain bool, err error) {
+	if before, err = Read(memo, before); err != nil {
+		return nil, false, err
+	}
+	if patch, err = Read(nil, patch); err != nil {
+		return nil, false, err
+	}
+	return Merge(memo, before, patch, podType())
 }
 
 func randomMap(r *rand.Rand, patch bool, choices []string) map[string]any {
@@ -100,7 +111,11 @@ func randomValue(r *rand.Rand, patch bool, key string) any {
 	case "tolerations":
 		return randomItems(r, patch, []string{"value"}, "key")
 	case "labels", "nodeSelector", "securityContext":
-		return randomMap(r, patch, []string{"a", "b", "c"})
+		m := randomMap(r, patch, []string{"a", "b", "c", "null", "true", "<<", "1", "~", "2001-01-01", "a: #b", strings.Repeat("k", 200), strings.Repeat("<", 170)})
+		if r.IntN(20) == 0 {
+			m[randomText(r)] = randomValue(r, patch, "a")
+		}
+		return m
 	case "finalizers", "args":
 		l := []any{}
 		for range r.IntN(4) {
@@ -117,10 +132,25 @@ func randomValue(r *rand.Rand, patch bool, key string) any {
 	if patch && r.IntN(8) == 0 {
 		return []any{int64(7), true, 0.5, "7", "true"}[r.IntN(5)]
 	}
+	if r.IntN(20) == 0 {
+		return randomText(r)
+	}
 	return fmt.Sprint("v", r.IntN(3))
 }
 
-// kyamlMerge merges as Kyverno does.
+// randomText returns a text of parts that mean something in YAML or JSON.
+func randomText(r *rand.Rand) string {
+	text := ""
+	for range r.IntN(7) {
+		text += []string{"\u0085", "\u0085", " ", "  ", "a", "---", "...", "\t", "\n", "\r", "\u2028", "\u2029", "\ufeff", "\u00a0", "\\", "\"", "'", "<", "#", ": ", "\x00", "\x1b", "\u2029", "😀", strings.Repeat("word ", 30)}[r.IntN(25)]
+	}
+	if r.IntN(20) == 0 {
+		text += []string{"\x7f", "\u0080", "\u009f", "\ufffe", "\uffff", strings.Repeat("x", 1022), strings.Repeat("x", 1023)}[r.IntN(7)]
+	}
+	return text
+}
+
+// kyamlMerge merges as Kyverno does: it reads JSON as YAML, and writes YAML for JSON.
 func kyamlMerge(t *testing.T, before, patch map[string]any) (map[string]any, error) {
 	t.Helper()
 	nodes := make([]*yaml.RNode, 2)
@@ -130,7 +160,7 @@ func kyamlMerge(t *testing.T, before, patch map[string]any) (map[string]any, err
 			t.Fatal(err)
 		}
 		if nodes[i], err = yaml.Parse(string(text)); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 	}
 	merged, err := merge2.Merge(nodes[1], nodes[0], yaml.MergeOptions{ListIncreaseDirection: yaml.MergeOptionsListPrepend})
@@ -140,11 +170,11 @@ func kyamlMerge(t *testing.T, before, patch map[string]any) (map[string]any, err
 	if merged == nil {
 		return nil, fmt.Errorf("the object is deleted")
 	}
-	text, err := merged.String()
+	text, err := merged.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	value, err := manifest.Value(text)
+	value, err := manifest.Value(string(text))
 	object, _ := value.(map[string]any)
-	return maps.Clone(object), err
+	return object, err
 }

@@ -62,6 +62,9 @@ func walkMap(dest, patch *node, t list, path change.Path) (*node, error) {
 	}
 	dest = dest.under(patch, how)
 	for _, key := range keysOf(dest, patch) {
+		if key == "" {
+			return nil, &Error{path, "kyaml cannot set an empty key"}
+		}
 		value, err := walk(dest.at(key), patch.at(key), t.at(key), path.Key(key))
 		if err != nil {
 			return nil, err

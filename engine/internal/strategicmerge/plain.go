@@ -56,7 +56,7 @@ func (m merger) isPlain(object, patch map[string]any, t list) bool {
 	if t.typ == nil && (isKnown(object) || isKnown(patch)) {
 		return false // an object inside an object has its own schema
 	}
-	if _, found := patch[directive]; found {
+	if has(patch, directive) || has(patch, "") || has(object, "") {
 		return false
 	}
 	for key, value := range object {
@@ -68,6 +68,11 @@ func (m merger) isPlain(object, patch map[string]any, t list) bool {
 		}
 	}
 	return true
+}
+
+func has(object map[string]any, key string) bool {
+	_, found := object[key]
+	return found
 }
 
 func (m merger) mergeValue(value, patch any, t list) (merged any, ok bool) {
@@ -262,7 +267,7 @@ func (m merger) mapStays(object map[string]any, t list) bool {
 		return answer == 1
 	}
 	answer := 1
-	if t.typ == nil && isKnown(object) {
+	if t.typ == nil && isKnown(object) || has(object, "") {
 		answer = 0
 	}
 	for key, member := range object {

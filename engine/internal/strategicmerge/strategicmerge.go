@@ -2,9 +2,10 @@
 // merge2 of sigs.k8s.io/kustomize/kyaml v0.21.1, new items first, and the schema of Kubernetes
 // 1.21. It has the quirks of kyaml, too. Every merge visits the whole object, so items of its
 // lists that have the same key become one even if the patch does not mention them. An item that
-// fits several items of the object is ignored, and directives other than $patch are fields.
+// fits several items of the object is ignored, and directives other than $patch are fields. kyaml reads
+// JSON as YAML, to which some texts mean something else.
 //
-// Most merges have no such quirk. The files in order: strategicmerge.go (Merge); plain.go merges
+// Most merges have no such quirk. The files in order: text.go (Read); strategicmerge.go (Merge); plain.go merges
 // immutable values; if anything is unusual, kyaml.go repeats the merge on nodes that can be
 // changed (node.go), step by step like kyaml; schema121.go has what Kubernetes 1.21 did not know.
 //
@@ -13,6 +14,7 @@
 //	Merge modifies neither the object nor the patch
 //	the merged object is the object itself if the patch changes nothing, and shares what is unchanged
 //	where plain.go gives a result, kyaml.go gives the same
+//	Read returns the object itself if all of its texts stay the same
 package strategicmerge
 
 import (
@@ -37,7 +39,7 @@ const (
 	deletes   = "delete"
 )
 
-// Merge returns the object with the patch merged into it. t is the type of the object. Values
+// Merge returns the object with the patch merged into it, both as Read returns them. t is the type of the object. Values
 // that t does not describe, and kinds newer than Kubernetes 1.21, merge without a schema: maps by
 // key, lists as a whole. plain says that kyaml had no occasion for a quirk. An error is an *Error.
 // The memo remembers which parts of objects kyaml leaves as they are; it may be nil.

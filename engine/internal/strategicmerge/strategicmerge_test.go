@@ -67,6 +67,8 @@ func TestMerge(t *testing.T) {
 		{"no key", "{spec: {containers: [{name: a}]}}", "{spec: {containers: [{image: x}]}}", "{spec: {containers: []}}"},
 		{"unknown directive", "{spec: {}}", "{spec: {$retainKeys: [a]}}", "{spec: {$retainKeys: [a]}}"},
 		{"bad directive", "{spec: {}}", "{spec: {$patch: remove}}", "!spec.$patch: expected merge, replace or delete"},
+		{"empty key", "{metadata: {labels: {'': a}}}", "{spec: {}}", "!metadata.labels: kyaml cannot set an empty key"},
+		{"empty key in a patch", "{spec: {}}", "{metadata: {labels: {'': a}}}", "!metadata.labels: kyaml cannot set an empty key"},
 		{"delete everything", "{spec: {}}", "{$patch: delete}", "!: a patch must not delete the whole object"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -81,6 +83,42 @@ func TestMerge(t *testing.T) {
 			}
 			if !change.Equal(before, pod(t, c.object)) || !change.Equal(patch, object(t, c.patch)) {
 				t.Error("an argument was modified")
+			}
+		})
+	}
+}
+
+// TestRead reads texts and keys as kyaml does; an error begins with "!".
+func TestRead(t *testing.T) {
+	const escaped = len(`\u003c`) // as JSON writes <
+	short, long := strings.Repeat("<", maxKey/escaped), strings.Repeat("k", maxKey-1)
+	for _, c := range []struct{ name, key, text, want string }{
+		{"lines", "a", "one \u0085 two", "one two"},
+		{"empty lines", "a", "\u0085one\u0085 \u0085\u0085two\u0085", " one\n\ntwo "},
+		{"other characters", "a", "\u2028 \ufeff\x1b\t\r\n\u00a0", "\u2028 \ufeff\x1b\t\r\n\u00a0"},
+		{"a boundary", "a", "one\u0085--- two", "!labels.a: the text has the end of a YAML document"},
+		{"a boundary before a line end", "a", "one\u0085...\u0085", "!labels.a: the text has the end of a YAML document"},
+		{"no boundaries", "a", "---\u0085---a\u0085 ---\u0085...", "--- ---a --- ..."},
+		{"a control character", "a", "one\x7f", "!labels.a: the text has the control character U+007F"},
+		{"a control character of two bytes", "a", "\u0090", "!labels.a: the text has the control character U+0090"},
+		{"no character", "a", "\ufffe", "!labels.a: the text has the control character U+FFFE"},
+		{"a key of two lines", "a\u0085b", "", "!labels[a\u0085b]: the key is too long, or has control characters"},
+		{"a long key", short, "x", "x"},
+		{"a key that is too long", long, "x", "!labels." + long + ": the key is too long, or has control characters"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := map[string]any{"labels": map[string]any{c.key: c.text}}
+			got, err := Read(nil, before)
+			theirs, problem := kyamlMerge(t, before, map[string]any{})
+			if wantError, ok := strings.CutPrefix(c.want, "!"); ok {
+				if err == nil || err.Error() != wantError || problem == nil {
+					t.Errorf("got %v, %v; kyaml %v", got, err, problem)
+				}
+			} else if want := map[string]any{"labels": map[string]any{c.key: c.want}}; !change.Equal(got, want) || !change.Equal(theirs, want) {
+				t.Errorf("got %v, %v; kyaml %v, %v", got, err, theirs, problem)
+			}
+			if !change.Equal(before, map[string]any{"labels": map[string]any{c.key: c.text}}) {
+				t.Error("the object was modified")
 			}
 		})
 	}
