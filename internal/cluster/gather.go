@@ -83,14 +83,14 @@ type gatherer struct {
 	set     *engine.Set
 	reads   []policy.Read
 	// secrets are the names of the policies that look up Secrets.
-	secrets map[place][]string
+	secrets map[named][]string
 	server  Server
 	// images are the versions of policy languages, by the field of a Cluster.
 	images map[string]string
 }
 
 // list lists the objects of a place of a resource.
-func (g *gatherer) list(ctx context.Context, r Resource, p place, each func(object map[string]any) error) error {
+func (g *gatherer) list(ctx context.Context, r Resource, p named, each func(object map[string]any) error) error {
 	rule := Rule{r.Group, r.Resource.Resource, "list", p.name}
 	if p.name != "" {
 		rule.Verb = "get"
@@ -132,7 +132,7 @@ func (g *gatherer) policies(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		err = g.list(ctx, r, place{}, func(object map[string]any) error {
+		err = g.list(ctx, r, named{}, func(object map[string]any) error {
 			kept := tidy(object)
 			stream, _ := manifest.FromObjects(Path(kept), kept)
 			g.streams = append(g.streams, stream)
@@ -195,7 +195,7 @@ func (g *gatherer) all(ctx context.Context, kind gvk.Kind, each func(object map[
 	if err != nil || !ok {
 		return err
 	}
-	return g.list(ctx, r, place{}, each)
+	return g.list(ctx, r, named{}, each)
 }
 
 // lookups gathers what policies and plug-ins look up, and what the user names.
@@ -245,12 +245,12 @@ func (g *gatherer) tellUnknown(reads []policy.Read) {
 }
 
 // readers returns the policies that look up a Secret; of any Secret if the name is empty.
-func (g *gatherer) readers(p place) []string {
+func (g *gatherer) readers(p named) []string {
 	var names []string
 	if g.secrets == nil {
-		g.secrets = map[place][]string{}
+		g.secrets = map[named][]string{}
 		for _, read := range g.reads {
-			if at := (place{read.Namespace, read.Name}); read.Kind == secretKind || read.Resource == (gvk.Resource{Version: "v1", Resource: "secrets"}) {
+			if at := (named{read.Namespace, read.Name}); read.Kind == secretKind || read.Resource == (gvk.Resource{Version: "v1", Resource: "secrets"}) {
 				g.secrets[at] = append(g.secrets[at], read.By.String())
 			}
 		}
@@ -267,7 +267,7 @@ func (g *gatherer) readers(p place) []string {
 // tellSecrets warns that Secrets are left out.
 func (g *gatherer) tellSecrets() {
 	d := source.Warningf(source.Position{}, "secrets-left-out", "Secrets are left out")
-	if names := g.readers(place{}); len(names) > 0 {
+	if names := g.readers(named{}); len(names) > 0 {
 		d = source.Warningf(source.Position{}, "secrets-left-out", "Secrets are left out, and %s", source.Name(strings.Join(names, ", ")+" looks them up"))
 	}
 	g.snapshot.Diagnostics = append(g.snapshot.Diagnostics, d.With("--secrets writes them"))
@@ -276,7 +276,7 @@ func (g *gatherer) tellSecrets() {
 // secret stores a Secret, with its values only if a policy looks it up.
 func (g *gatherer) secret(object map[string]any) error {
 	object = tidy(object)
-	names := g.readers(place{textAt(object, "metadata", "namespace"), textAt(object, "metadata", "name")})
+	names := g.readers(named{textAt(object, "metadata", "namespace"), textAt(object, "metadata", "name")})
 	if len(names) == 0 {
 		return g.keep(Stored{marked(object), true})
 	}
@@ -289,11 +289,11 @@ func (g *gatherer) secret(object map[string]any) error {
 // kinds, the Deployment, and the field of a Cluster.
 var programs = []struct {
 	group, name string
-	at          place
+	at          named
 	field       string
 }{
-	{"kyverno.io", "kyverno", place{"kyverno", "kyverno-admission-controller"}, "kyvernoVersion"},
-	{"gatekeeper.sh", "gatekeeper", place{"gatekeeper-system", "gatekeeper-controller-manager"}, "gatekeeperVersion"},
+	{"kyverno.io", "kyverno", named{"kyverno", "kyverno-admission-controller"}, "kyvernoVersion"},
+	{"gatekeeper.sh", "gatekeeper", named{"gatekeeper-system", "gatekeeper-controller-manager"}, "gatekeeperVersion"},
 }
 
 // others finds the versions of the policy languages of the cluster.

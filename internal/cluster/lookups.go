@@ -14,17 +14,18 @@ import (
 // lookup is what is read of a resource.
 type lookup struct {
 	resource Resource
-	// places are the objects: their namespaces and names, each of which may be empty for all.
-	places map[place]bool
+	// places are the objects.
+	places map[named]bool
 }
 
-type place struct{ namespace, name string }
+// named are the objects of a namespace and a name, each of which may be empty for all.
+type named struct{ namespace, name string }
 
 // around returns the places that contain a place, itself included.
-func (p place) around() []place { return []place{p, {p.namespace, ""}, {"", p.name}, {"", ""}} }
+func (p named) around() []named { return []named{p, {p.namespace, ""}, {"", p.name}, {"", ""}} }
 
 // add adds a place.
-func (l *lookup) add(p place) {
+func (l *lookup) add(p named) {
 	if p.name != "" && l.resource.Namespaced && p.namespace == "" {
 		p.name = "" // one name in all namespaces: a list
 	}
@@ -35,14 +36,14 @@ func (l *lookup) add(p place) {
 }
 
 // sorted returns the places that no other place contains, sorted.
-func (l *lookup) sorted() []place {
-	var kept []place
+func (l *lookup) sorted() []named {
+	var kept []named
 	for p := range l.places {
-		if !slices.ContainsFunc(p.around(), func(other place) bool { return other != p && l.places[other] }) {
+		if !slices.ContainsFunc(p.around(), func(other named) bool { return other != p && l.places[other] }) {
 			kept = append(kept, p)
 		}
 	}
-	slices.SortFunc(kept, func(a, b place) int {
+	slices.SortFunc(kept, func(a, b named) int {
 		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
 	})
 	return kept
@@ -70,10 +71,10 @@ func lookups(ctx context.Context, from Source, reads []policy.Read) (found []*lo
 			continue
 		}
 		if of[r] == nil {
-			of[r] = &lookup{resource: r, places: map[place]bool{}}
+			of[r] = &lookup{resource: r, places: map[named]bool{}}
 			found = append(found, of[r])
 		}
-		of[r].add(place{read.Namespace, read.Name})
+		of[r].add(named{read.Namespace, read.Name})
 	}
 	slices.SortFunc(found, func(a, b *lookup) int {
 		return cmp.Or(strings.Compare(a.resource.Group, b.resource.Group), strings.Compare(a.resource.Kind, b.resource.Kind))

@@ -158,7 +158,7 @@ func ReadFile(name, dir string, text []byte, commands []string) (*File, []source
 			r.fail(nil, "option-value", "a configuration file has one document", "")
 			continue
 		}
-		r.fields(d.Object(), nil, map[string]reader{
+		r.fields(d.Object(), nil, map[string]valueReader{
 			"options":  func(value any, at change.Path) { r.file.options = r.values(value, at, r.refuseAnywhere) },
 			"commands": r.commands, "directories": r.directories, "severities": r.severities, "accepted": r.accepted,
 		})
@@ -168,8 +168,8 @@ func ReadFile(name, dir string, text []byte, commands []string) (*File, []source
 	return r.file, r.problems
 }
 
-// reader reads the value at a path.
-type reader func(value any, at change.Path)
+// valueReader reads the value at a path.
+type valueReader func(value any, at change.Path)
 
 // fileReader reads a configuration file.
 type fileReader struct {
@@ -186,7 +186,7 @@ func (r *fileReader) fail(at change.Path, code, message, advice string) {
 }
 
 // fields reads a map with known keys.
-func (r *fileReader) fields(value any, at change.Path, known map[string]reader) {
+func (r *fileReader) fields(value any, at change.Path, known map[string]valueReader) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		r.fail(at, "option-value", "expected a map, not "+Describe(value), "")
@@ -203,7 +203,7 @@ func (r *fileReader) fields(value any, at change.Path, known map[string]reader) 
 }
 
 // list reads the items of a list.
-func (r *fileReader) list(value any, at change.Path, read reader) {
+func (r *fileReader) list(value any, at change.Path, read valueReader) {
 	items, ok := value.([]any)
 	if !ok {
 		r.fail(at, "option-value", "expected a list, not "+Describe(value), "")
@@ -214,7 +214,7 @@ func (r *fileReader) list(value any, at change.Path, read reader) {
 }
 
 // text returns a reader of a text.
-func (r *fileReader) text(target *string) reader {
+func (r *fileReader) text(target *string) valueReader {
 	return func(value any, at change.Path) {
 		text, ok := value.(string)
 		switch {
@@ -293,7 +293,7 @@ func (r *fileReader) refuseAnywhere(o *Option) string {
 
 // commands reads the options of single commands.
 func (r *fileReader) commands(value any, at change.Path) {
-	known := map[string]reader{}
+	known := map[string]valueReader{}
 	for _, name := range r.known {
 		known[name] = func(value any, at change.Path) {
 			r.file.commands[name] = r.values(value, at, func(o *Option) string {
@@ -312,7 +312,7 @@ func (r *fileReader) directories(value any, at change.Path) {
 	first := map[string]change.Path{}
 	r.list(value, at, func(value any, at change.Path) {
 		var d Directory
-		r.fields(value, at, map[string]reader{
+		r.fields(value, at, map[string]valueReader{
 			"path":    r.text(&d.Path),
 			"options": func(value any, at change.Path) { d.values = r.values(value, at, refuseForDirectory) },
 			"chart":   func(value any, at change.Path) { d.Releases = r.releases(value, at) },
@@ -340,7 +340,7 @@ func (r *fileReader) releases(value any, at change.Path) (all []Release) {
 	first := map[string]change.Path{}
 	read := func(value any, at change.Path) {
 		var one Release
-		r.fields(value, at, map[string]reader{
+		r.fields(value, at, map[string]valueReader{
 			"release": r.text(&one.Name), "namespace": r.text(&one.Namespace),
 			"values": func(value any, at change.Path) {
 				r.list(value, at, func(value any, at change.Path) {
@@ -440,7 +440,7 @@ func (r *fileReader) severities(value any, at change.Path) {
 func (r *fileReader) accepted(value any, at change.Path) {
 	r.list(value, at, func(value any, at change.Path) {
 		a := triage.Acceptance{At: r.document.At(at)}
-		r.fields(value, at, map[string]reader{
+		r.fields(value, at, map[string]valueReader{
 			"code": r.text(&a.Code), "policy": r.text(&a.Policy), "object": r.text(&a.Object), "path": r.text(&a.Path), "reason": r.text(&a.Reason),
 		})
 		if !isMap(value) {

@@ -15,7 +15,7 @@ import (
 // exception converts an exception from rules to an exception from the converted policies.
 func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnostic) {
 	spec := policy.Node{Value: d.Object()}.At("spec")
-	var from []made
+	var from []newPolicy
 	others := false
 	for _, n := range spec.At("exceptions").Items() {
 		found, partly := m.excepted(n)
@@ -29,7 +29,7 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 	if len(from) == 0 {
 		return []string{textOf(d)}, nil
 	}
-	slices.SortFunc(from, func(a, b made) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(from, func(a, b newPolicy) int { return cmp.Compare(a.name, b.name) })
 	root := map[string]any{"match": spec.At("match").Value, "preconditions": spec.At("conditions").Value}
 	c := &converter{rule: kyverno.Rule{Document: d, Root: policy.Node{Value: root, Path: spec.Path}}, schemas: m.schemas}
 	conditions, err := c.exceptedBy()
@@ -45,7 +45,7 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 
 // excepted returns the policies that an entry of an exception names all rules of, or a policy that
 // it names some rules of.
-func (m *Migration) excepted(n policy.Node) (found []made, partly string) {
+func (m *Migration) excepted(n policy.Node) (found []newPolicy, partly string) {
 	for _, policies := range m.of {
 		for _, p := range policies {
 			rest := slices.DeleteFunc(slices.Clone(p.rules), func(r kyverno.Rule) bool { return excepts(n, r) })
@@ -62,7 +62,7 @@ func (m *Migration) excepted(n policy.Node) (found []made, partly string) {
 }
 
 // exceptionFrom writes an exception from policies.
-func exceptionFrom(d *manifest.Document, from []made, conditions []condition) string {
+func exceptionFrom(d *manifest.Document, from []newPolicy, conditions []condition) string {
 	var w writer
 	r := remarksOf(d)
 	w.comments(0, r.head())

@@ -43,20 +43,20 @@ func (e effect) isIn(places [][]string) bool {
 
 // placesRead returns the places that expressions read.
 func placesRead(all ...expr.Expr) [][]string {
-	r := reader{places: map[string][]string{"object": {}}}
+	r := usage{places: map[string][]string{"object": {}}}
 	for _, x := range all {
 		r.read(x)
 	}
 	return r.found
 }
 
-// reader finds the places that an expression reads. places are the places of variables.
-type reader struct {
+// usage finds the places that an expression reads. places are the places of variables.
+type usage struct {
 	places map[string][]string
 	found  [][]string
 }
 
-func (r *reader) read(x expr.Expr) {
+func (r *usage) read(x expr.Expr) {
 	if x.IsZero() {
 		return
 	}
@@ -93,8 +93,8 @@ func partOf(x expr.Expr) (of expr.Expr, what string, ok bool) {
 }
 
 // readMacro reads a macro over the items of a list, which have a name in the arguments.
-func (r *reader) readMacro(over expr.Expr, name string, args []expr.Expr) {
-	inner := reader{places: maps.Clone(r.places)}
+func (r *usage) readMacro(over expr.Expr, name string, args []expr.Expr) {
+	inner := usage{places: maps.Clone(r.places)}
 	delete(inner.places, name)
 	for _, from := range over.Lists() {
 		if place, isPlace := r.placeOf(from); isPlace && len(over.Lists()) == 1 {
@@ -114,7 +114,7 @@ func (r *reader) readMacro(over expr.Expr, name string, args []expr.Expr) {
 }
 
 // placeOf returns the place of a chain of fields, with or without a default.
-func (r *reader) placeOf(x expr.Expr) ([]string, bool) {
+func (r *usage) placeOf(x expr.Expr) ([]string, bool) {
 	if function, target, args, ok := x.AsCall(); ok && !target.IsZero() && (function == "orValue" || function == "hasValue") {
 		for _, arg := range args {
 			r.read(arg)

@@ -26,11 +26,11 @@ type Migration struct {
 	language *kyverno.Language
 	schemas  *schema.Registry
 	// of are the policies to which a document was converted.
-	of map[*manifest.Document][]made
+	of map[*manifest.Document][]newPolicy
 }
 
-// made is a policy to which rules were converted.
-type made struct {
+// newPolicy is a policy to which rules were converted.
+type newPolicy struct {
 	rules      []kyverno.Rule
 	kind, name string
 	yaml       string
@@ -38,7 +38,7 @@ type made struct {
 
 // New begins a migration.
 func New(target Target, language *kyverno.Language, schemas *schema.Registry) *Migration {
-	return &Migration{target: target, language: language, schemas: schemas, of: map[*manifest.Document][]made{}}
+	return &Migration{target: target, language: language, schemas: schemas, of: map[*manifest.Document][]newPolicy{}}
 }
 
 // Policy converts the mutate rules of a document.
@@ -91,7 +91,7 @@ func (m *Migration) add(d *manifest.Document, rules []kyverno.Rule, policies []*
 	r := remarksOf(d)
 	for i, c := range policies {
 		name := ruleName(c.rule, written > 1)
-		p := made{rules: []kyverno.Rule{c.rule}, kind: c.kind(), name: name, yaml: c.yaml(r, name, i == 0)}
+		p := newPolicy{rules: []kyverno.Rule{c.rule}, kind: c.kind(), name: name, yaml: c.yaml(r, name, i == 0)}
 		for _, other := range c.joined {
 			p.rules = append(p.rules, other.rule)
 		}
@@ -106,7 +106,7 @@ func (m *Migration) Origin(d *manifest.Document, subject string) (converted, fou
 		return false, true
 	}
 	isNative := m.target == MutatingAdmissionPolicy && isMutatingPolicy(d.Kind()) && string(m.target)+" "+d.Name() == subject
-	return true, isNative || slices.ContainsFunc(m.of[d], func(p made) bool { return p.kind+" "+p.name == subject })
+	return true, isNative || slices.ContainsFunc(m.of[d], func(p newPolicy) bool { return p.kind+" "+p.name == subject })
 }
 
 // recovered reports a panic, which is a defect of this program.

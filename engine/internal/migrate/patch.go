@@ -133,7 +133,7 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 	c.patch = n.Path
 	b := &builder{c: c, loop: l}
 	var conditions []expr.Expr
-	root, err := b.fields(s, place{c.changed(), c.changed()}, n.Object(), &conditions)
+	root, err := b.fields(s, patched{c.changed(), c.changed()}, n.Object(), &conditions)
 	if err != nil {
 		return c.failed(n.Path, err)
 	}
@@ -276,17 +276,17 @@ func (l *loop) inner(element code) (*scope, error) {
 	return s, nil
 }
 
-// place is the place that a part of a patch changes.
-type place struct {
+// patched is what a part of a patch changes.
+type patched struct {
 	// at is the value in the object. self is the meaning of @: in a list, the item with the same
 	// index as in the patch, even if the patch changes another item.
 	at, self code
 }
 
-func (p place) field(key string) place { return place{p.at.field(key), p.self.field(key)} }
+func (p patched) field(key string) patched { return patched{p.at.field(key), p.self.field(key)} }
 
 // fields returns the node of a map. It appends conditions to conditions.
-func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions *[]expr.Expr) (*node, error) {
+func (b *builder) fields(s *scope, at patched, pattern map[string]any, conditions *[]expr.Expr) (*node, error) {
 	n := &node{at: at.at}
 	switch pattern["$patch"] {
 	case "delete":
@@ -307,7 +307,7 @@ func (b *builder) fields(s *scope, at place, pattern map[string]any, conditions 
 }
 
 // leaf returns the node of a value that replaces the value at a place.
-func (b *builder) leaf(s *scope, at place, value any) (*node, error) {
+func (b *builder) leaf(s *scope, at patched, value any) (*node, error) {
 	value, err := b.scope(s, at).value(value)
 	isText := func(t *schema.Type) bool { return t != nil && t.Scalar == schema.String }
 	if c, ok := value.(code); ok && (c.kind == number || c.kind == boolean) && slices.ContainsFunc(at.at.types, isText) {
@@ -338,7 +338,7 @@ func (b *builder) enter(e change.Element, err *error) (leave func()) {
 }
 
 // field adds a field of a map to its node, or its conditions to conditions.
-func (b *builder) field(s *scope, n *node, at place, key string, pattern any, conditions *[]expr.Expr) (err error) {
+func (b *builder) field(s *scope, n *node, at patched, key string, pattern any, conditions *[]expr.Expr) (err error) {
 	defer b.enter(change.Key(key), &err)()
 	anchor, bare := kyverno.ParseAnchor(key)
 	switch {
@@ -373,7 +373,7 @@ func (b *builder) field(s *scope, n *node, at place, key string, pattern any, co
 
 // condition adds a condition. If its pattern only adds missing values, it adds these to the
 // node.
-func (b *builder) condition(s *scope, n *node, member place, name code, pattern any, conditions *[]expr.Expr) error {
+func (b *builder) condition(s *scope, n *node, member patched, name code, pattern any, conditions *[]expr.Expr) error {
 	*conditions = append(*conditions, member.at.path.present())
 	if adding, _ := pattern.(map[string]any); len(adding) > 0 && onlyAdds(adding) {
 		child, err := b.fields(s, member, adding, conditions)
@@ -397,14 +397,14 @@ func onlyAdds(pattern map[string]any) bool {
 }
 
 // scope returns a scope in which @ is the value at a place.
-func (b *builder) scope(s *scope, at place) *scope {
+func (b *builder) scope(s *scope, at patched) *scope {
 	copied := *s
 	copied.self = &at.self
 	return &copied
 }
 
 // node returns the node of any value; nil if nothing is left of it.
-func (b *builder) node(s *scope, at place, pattern any, conditions *[]expr.Expr) (*node, error) {
+func (b *builder) node(s *scope, at patched, pattern any, conditions *[]expr.Expr) (*node, error) {
 	switch pattern := pattern.(type) {
 	case nil:
 		return &node{at: at.at, gone: true}, nil
@@ -453,7 +453,7 @@ func mergesItems(t *schema.Type) bool {
 }
 
 // list returns the node of a list of maps.
-func (b *builder) list(s *scope, at place, pattern []any, conditions *[]expr.Expr) (*node, error) {
+func (b *builder) list(s *scope, at patched, pattern []any, conditions *[]expr.Expr) (*node, error) {
 	n := &node{at: at.at, items: &items{}}
 	if t := first(at.at.types); t != nil && mergesItems(t) && t.MergeKey != "" {
 		n.items.keys = []string{t.MergeKey}
@@ -468,7 +468,7 @@ func (b *builder) list(s *scope, at place, pattern []any, conditions *[]expr.Exp
 		return b.leaf(s, at, pattern)
 	}
 	for i, item := range pattern {
-		if err := b.item(s, n.items, place{at.at, at.self.item(i)}, i, item, conditions); err != nil {
+		if err := b.item(s, n.items, patched{at.at, at.self.item(i)}, i, item, conditions); err != nil {
 			return nil, err
 		}
 	}
@@ -480,7 +480,7 @@ func (b *builder) list(s *scope, at place, pattern []any, conditions *[]expr.Exp
 
 // mergesDifferently reports a list that Kyverno merges by other rules than a server. With +( ), only a
 // list that is missing is written.
-func (b *builder) mergesDifferently(at place, t *schema.Type, pattern []any) error {
+func (b *builder) mergesDifferently(at patched, t *schema.Type, pattern []any) error {
 	var fields []string
 	last := kyverno.NoAnchor
 	for _, e := range b.path {
@@ -501,7 +501,7 @@ func (b *builder) mergesDifferently(at place, t *schema.Type, pattern []any) err
 
 // item adds an item of a patch to the changes of the list at a place, or its condition to
 // conditions.
-func (b *builder) item(s *scope, to *items, at place, i int, item any, conditions *[]expr.Expr) (err error) {
+func (b *builder) item(s *scope, to *items, at patched, i int, item any, conditions *[]expr.Expr) (err error) {
 	defer b.enter(change.Index(i), &err)()
 	object, ok := item.(map[string]any)
 	if !ok {
@@ -546,7 +546,7 @@ func isElementName(text string) bool {
 }
 
 // elements returns the change to the items that are elements of a foreach.
-func (b *builder) elements(at place, pattern map[string]any) itemChange {
+func (b *builder) elements(at patched, pattern map[string]any) itemChange {
 	rest := maps.Clone(pattern)
 	maps.DeleteFunc(rest, func(key string, _ any) bool { _, bare := kyverno.ParseAnchor(key); return bare == "name" })
 	return b.changing(func(item code) (expr.Expr, *node, error) {
@@ -562,7 +562,7 @@ func (b *builder) elements(at place, pattern map[string]any) itemChange {
 		if err != nil {
 			return expr.Expr{}, nil, err
 		}
-		body, err := b.fields(inner, place{item, at.self}, rest, &conditions)
+		body, err := b.fields(inner, patched{item, at.self}, rest, &conditions)
 		return expr.And(conditions...), body, err
 	})
 }
@@ -591,7 +591,7 @@ func (b *builder) some(s *scope, self code, pattern map[string]any) itemChange {
 			}
 			conditions, rest = []expr.Expr{same}, without(pattern, "name")
 		}
-		body, err := b.fields(s, place{item, self}, rest, &conditions)
+		body, err := b.fields(s, patched{item, self}, rest, &conditions)
 		return simplifyName(item, conditions), body, err
 	})
 }
@@ -607,14 +607,14 @@ func simplifyName(item code, conditions []expr.Expr) expr.Expr {
 }
 
 // plain returns an item that the list has afterwards.
-func (b *builder) plain(s *scope, at place, pattern map[string]any, keys []string) (plainItem, error) {
+func (b *builder) plain(s *scope, at patched, pattern map[string]any, keys []string) (plainItem, error) {
 	value, err := b.scope(s, at).value(pattern)
 	if err != nil {
 		return plainItem{}, err
 	}
 	item := plainItem{value: value, change: b.changing(func(item code) (expr.Expr, *node, error) {
 		var none []expr.Expr
-		body, err := b.fields(s, place{item, at.self}, pattern, &none)
+		body, err := b.fields(s, patched{item, at.self}, pattern, &none)
 		return expr.True, body, err
 	})}
 	for _, key := range keys {
