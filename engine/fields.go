@@ -50,6 +50,20 @@ func (s *Schemas) Fields(kind gvk.Kind, path ...string) []Field {
 // unknown.
 func (s *Schemas) TypeAt(kind gvk.Kind, path ...string) string { return describe(s.at(kind, path)) }
 
+// Values returns the values that a field may have, or the items of its list: those of an enumeration of a
+// custom resource, and those of a boolean. The schemas of built-in kinds have no enumerations.
+func (s *Schemas) Values(kind gvk.Kind, path ...string) []string {
+	switch t := itemOf(s.at(kind, path)); {
+	case t == nil:
+		return nil
+	case t.Scalar == schema.Boolean:
+		return []string{"false", "true"}
+	case t.Bounds != nil:
+		return t.Bounds.Enum
+	}
+	return nil
+}
+
 // at returns the type at a path; nil if it is unknown.
 func (s *Schemas) at(kind gvk.Kind, path []string) *schema.Type {
 	if s == nil {
@@ -74,19 +88,36 @@ func (s *Schemas) Selected(groups, versions, resources []string) []gvk.Kind {
 	if s == nil {
 		return nil
 	}
-	matches := func(patterns []string, name string) bool {
-		return slices.ContainsFunc(patterns, func(pattern string) bool {
-			resource, _, _ := strings.Cut(pattern, "/")
-			return wildcard.Match(resource, name)
-		})
-	}
 	var kinds []gvk.Kind
 	for _, k := range s.set.schemas.Kinds() {
-		if k.Resource != "" && matches(groups, k.Group) && matches(versions, k.Version) && matches(resources, k.Resource) {
+		if k.Resource != "" && matchesAny(groups, k.Group) && matchesAny(versions, k.Version) && matchesAny(resources, k.Resource) {
 			kinds = append(kinds, k.Kind)
 		}
 	}
 	return kinds
+}
+
+// Resources returns the names of resources in groups and versions, sorted. Each list may have wildcards.
+func (s *Schemas) Resources(groups, versions []string) []string {
+	if s == nil {
+		return nil
+	}
+	var names []string
+	for _, k := range s.set.schemas.Kinds() {
+		if k.Resource != "" && matchesAny(groups, k.Group) && matchesAny(versions, k.Version) {
+			names = append(names, k.Resource)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// matchesAny reports whether a name matches a pattern. What follows a slash, a subresource, does not count.
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		resource, _, _ := strings.Cut(pattern, "/")
+		return wildcard.Match(resource, name)
+	})
 }
 
 // Function is a function that expressions in CEL may call.

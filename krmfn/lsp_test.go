@@ -129,6 +129,12 @@ func (e *editorScript) run(line string) string {
 			c.replace(words[1], at, at, string(char))
 			at += len(string(char))
 		}
+	case "append":
+		e.append(words[1], words[2])
+	case "pick":
+		return e.pick(words[1], words[2], words[3:]...)
+	case "text":
+		return c.texts[words[1]]
 	case "write":
 		writeFile(e.t, filepath.Join(e.dir, words[1]), words[2])
 		c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{"uri": c.uri(words[1]), "type": 2}}})
@@ -138,6 +144,40 @@ func (e *editorScript) run(line string) string {
 	default:
 		return e.ask(words)
 	}
+	return ""
+}
+
+// append types at the end of a file.
+func (e *editorScript) append(name, text string) {
+	for _, char := range text {
+		at := len(e.client.texts[name])
+		e.client.replace(name, at, at, string(char))
+	}
+}
+
+// pick types the beginning of a word at the end of a file, and writes the completion with a label. That is
+// the only one if none is given, and there must be a difference to what was typed.
+func (e *editorScript) pick(name, typed string, label ...string) string {
+	e.append(name, typed)
+	c := e.client
+	items, _ := c.ask("textDocument/completion", name, len(c.texts[name]), nil).([]any)
+	var found []map[string]any
+	for _, item := range items {
+		item := item.(map[string]any)
+		if name := item["label"].(string); len(label) > 0 && name == label[0] || len(label) == 0 && strings.HasPrefix(name, typed) {
+			found = append(found, item)
+		}
+	}
+	if len(found) != 1 {
+		return fmt.Sprintf("%s of %d", plural(len(found), "item", "items"), len(items))
+	}
+	edit := found[0]["textEdit"].(map[string]any)
+	span := edit["range"].(map[string]any)
+	from, to := c.offset(c.texts[name], span["start"]), c.offset(c.texts[name], span["end"])
+	if was := c.texts[name][from:to]; was != typed {
+		e.t.Errorf("pick %s %q: the server replaces %q", name, typed, was)
+	}
+	c.replace(name, from, to, edit["newText"].(string))
 	return ""
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/source"
-	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // ItemKind is what a completion is.
@@ -23,102 +22,88 @@ const (
 type Item struct {
 	Kind ItemKind
 	Name string
+	// Insert is the text to write; "" for Name.
+	Insert string
 	// Detail is its type or signature, and Doc its documentation.
 	Detail, Doc string
 }
 
+// Completion is what can be written instead of a word that ends at the cursor.
+type Completion struct {
+	Word  string
+	Items []Item
+}
+
 // Complete returns what can be written at a position of a text: a key, a value, or a part of an
-// expression. The word before the position need not be its beginning.
-func (s *State) Complete(text string, at source.Position) []Item {
+// expression. The items need not begin with the word.
+func (s *State) Complete(text string, at source.Position) Completion {
 	l, ok := linesAt(text, at)
 	if !ok {
-		return nil
+		return Completion{}
 	}
 	if e, ok := l.expressionAt(); ok {
 		return s.completeExpression(&l, e)
 	}
 	if k, ok := l.keyAt(); ok {
-		return s.completeKey(k)
+		if items := s.completeKey(&l, k); len(items) > 0 {
+			return Completion{k.word, items}
+		}
 	}
-	return s.completeValue(&l)
+	slot, ok := l.slotAt()
+	switch {
+	case !ok:
+		return Completion{}
+	case slot.isKey:
+		return Completion{slot.word, s.completeKey(&l, key{kind: slot.kind, path: slot.path})}
+	}
+	return Completion{slot.word, s.completeValue(&l, slot)}
+}
+
+// typeFields are the fields of a document whose kind is not known yet.
+var typeFields = []Item{
+	{Kind: FieldItem, Name: "apiVersion", Detail: "string"},
+	{Kind: FieldItem, Name: "kind", Detail: "string"},
+	{Kind: FieldItem, Name: "metadata", Detail: "object"},
 }
 
 // completeKey lists the fields that can be added at a key.
-func (s *State) completeKey(k key) []Item {
+func (s *State) completeKey(l *lines, k key) []Item {
 	var items []Item
 	for _, f := range s.Schemas.Fields(k.kind, k.path...) {
-		if !slices.Contains(k.siblings, f.Name) {
-			items = append(items, Item{Kind: FieldItem, Name: f.Name, Detail: f.Type})
+		items = append(items, Item{Kind: FieldItem, Name: f.Name, Detail: f.Type})
+	}
+	if len(k.path) == 0 && (k.kind.Version == "" || k.kind.Kind == "") {
+		items = slices.Clone(typeFields)
+	}
+	items = slices.DeleteFunc(items, func(item Item) bool { return slices.Contains(k.siblings, item.Name) })
+	return l.withColons(items)
+}
+
+// withColons inserts a colon after each field, unless it is there.
+func (l *lines) withColons(items []Item) []Item {
+	rest := strings.TrimPrefix(l.all[l.line], l.before)
+	rest = strings.TrimLeft(rest[len(wordIn(rest)):], " ")
+	for i := range items {
+		if item := &items[i]; !strings.HasPrefix(rest, ":") {
+			item.Insert = item.Name + ":"
+			if isInline(item.Detail) {
+				item.Insert += " "
+			}
 		}
 	}
 	return items
 }
 
-// begun matches a line whose value is being typed: what is before the key, the key, and the value.
-var begun = lazyregexp.New(`^( *(?:- +)*)([A-Za-z]+): +(?:\[(?:.*[, ])?)?["']?([A-Za-z0-9./-]*)$`)
-
-// values are the values of fields of policies, by their keys. The schemas of built-in kinds have none.
-var values = map[string][]string{
-	"failurePolicy":           {"Fail", "Ignore"},
-	"matchPolicy":             {"Equivalent", "Exact"},
-	"reinvocationPolicy":      {"IfNeeded", "Never"},
-	"patchType":               {"ApplyConfiguration", "JSONPatch"},
-	"parameterNotFoundAction": {"Allow", "Deny"},
-	"operations":              {"CREATE", "UPDATE", "DELETE", "CONNECT"},
-	"validationActions":       {"Audit", "Deny", "Warn"},
-	"scope":                   {"Cluster", "Namespaced"},
-	"imagePullPolicy":         {"Always", "IfNotPresent", "Never"},
-	"restartPolicy":           {"Always", "Never", "OnFailure"},
+// isInline reports whether a value of a type usually follows its key on the same line.
+func isInline(of string) bool {
+	return of != "object" && !strings.HasPrefix(of, "list of ") && !strings.HasPrefix(of, "map of ")
 }
 
-// completeValue lists the values of a field.
-func (s *State) completeValue(l *lines) []Item {
-	match := begun().FindStringSubmatch(l.before)
-	if match == nil {
-		return nil
+// wordIn returns the letters and digits at the start of a text.
+func wordIn(text string) string {
+	end := strings.IndexFunc(text, func(char rune) bool { return !isWord(char) || char == '-' })
+	if end < 0 {
+		return text
 	}
-	var found []string
-	switch name := match[2]; {
-	case name == "policyName":
-		found = s.policies()
-	case name == "kind" && match[1] == "":
-		found = s.kinds(kindOf(l.all[l.begin:l.end]).APIVersion())
-	case name == "apiVersion" && match[1] == "":
-		found = s.apiVersions(kindOf(l.all[l.begin:l.end]).Kind)
-	case values[name] != nil:
-		found = values[name]
-	default:
-		if k, ok := l.keyBelow(match[1]); ok && s.Schemas.TypeAt(k.kind, append(k.path, name)...) == "boolean" {
-			found = []string{"true", "false"}
-		}
-	}
-	var items []Item
-	for _, value := range found {
-		items = append(items, Item{Kind: ValueItem, Name: value})
-	}
-	return items
-}
-
-// kinds returns the kinds of an apiVersion; all kinds if that is "".
-func (s *State) kinds(apiVersion string) []string {
-	var names []string
-	for _, k := range s.Schemas.Kinds() {
-		if apiVersion == "" || strings.HasPrefix(k.APIVersion(), apiVersion) {
-			names = append(names, k.Kind)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// apiVersions returns the apiVersions of a kind; all apiVersions if that is "".
-func (s *State) apiVersions(kind string) []string {
-	var names []string
-	for _, k := range s.Schemas.Kinds() {
-		if kind == "" || k.Kind == kind {
-			names = append(names, k.APIVersion())
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return text[:end]
 }

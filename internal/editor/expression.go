@@ -1,12 +1,12 @@
 package editor
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
-	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
@@ -20,10 +20,6 @@ var (
 	chained = lazyregexp.New(`([A-Za-z_]\w*(?:\.\??\w+|\[[^\[\]]*\])*)\.\??(\w*)$`)
 	// word matches the beginning of a name.
 	word = lazyregexp.New(`(?:^|[^\w."'/])(\w*)$`)
-	// literal matches what is before the brace of an Object.
-	literal = lazyregexp.New(`\b(Object(?:\.\w+)*|JSONPatch)\s*$`)
-	// pointer matches the beginning of a path of a JSON Patch.
-	pointer = lazyregexp.New(`\b(?:path|from)\s*:\s*["'](/[^"']*)$`)
 	// element matches one name of a chain, with an index or a key in brackets.
 	element = lazyregexp.New(`\w+|\["[^"]*"\]|\['[^']*'\]|\[[^\[\]]*\]`)
 	// loop matches a macro that declares a name for the items of a list.
@@ -76,24 +72,14 @@ type scope struct {
 
 type variable struct{ name, expression string }
 
-// scopeOf reads the policy at the cursor. Where its text cannot be read, the line at the cursor may be
-// why, and is left out.
+// scopeOf reads the policy at the cursor, without the value on the line of the cursor.
 func (s *State) scopeOf(l *lines) *scope {
-	own := slices.Clone(l.all[l.begin:l.end])
-	stream, problems := manifest.Read("", []byte(strings.Join(own, "\n")))
-	if len(problems) > 0 && l.line < l.end { // the cursor may be on a separator
-		line := &own[l.line-l.begin]
-		if match := entry().FindStringSubmatch(*line); match != nil {
-			*line = match[1] + match[2] + ":"
-		} else {
-			*line = ""
-		}
-		stream, _ = manifest.Read("", []byte(strings.Join(own, "\n")))
+	here := ""
+	if match := entry().FindStringSubmatch(l.all[l.line]); match != nil {
+		here = match[1] + match[2] + ":"
 	}
 	sc := &scope{state: s, loops: map[string]string{}}
-	for _, d := range stream.Documents() {
-		sc.read(d.Object())
-	}
+	sc.read(l.read(here))
 	return sc
 }
 
@@ -151,24 +137,24 @@ type named struct {
 // requestFields are the fields of an admission request, by the path below request.
 var requestFields = map[string][]Item{
 	"": {
-		{FieldItem, "dryRun", "boolean", ""},
-		{FieldItem, "kind", "object", ""},
-		{FieldItem, "name", "string", ""},
-		{FieldItem, "namespace", "string", ""},
-		{FieldItem, "operation", "string", "CREATE, UPDATE, DELETE or CONNECT"},
-		{FieldItem, "options", "any value", ""},
-		{FieldItem, "requestKind", "object", ""},
-		{FieldItem, "requestResource", "object", ""},
-		{FieldItem, "requestSubResource", "string", ""},
-		{FieldItem, "resource", "object", ""},
-		{FieldItem, "subResource", "string", ""},
-		{FieldItem, "userInfo", "object", ""},
+		{Kind: FieldItem, Name: "dryRun", Detail: "boolean"},
+		{Kind: FieldItem, Name: "kind", Detail: "object"},
+		{Kind: FieldItem, Name: "name", Detail: "string"},
+		{Kind: FieldItem, Name: "namespace", Detail: "string"},
+		{Kind: FieldItem, Name: "operation", Detail: "string", Doc: "CREATE, UPDATE, DELETE or CONNECT"},
+		{Kind: FieldItem, Name: "options", Detail: "any value"},
+		{Kind: FieldItem, Name: "requestKind", Detail: "object"},
+		{Kind: FieldItem, Name: "requestResource", Detail: "object"},
+		{Kind: FieldItem, Name: "requestSubResource", Detail: "string"},
+		{Kind: FieldItem, Name: "resource", Detail: "object"},
+		{Kind: FieldItem, Name: "subResource", Detail: "string"},
+		{Kind: FieldItem, Name: "userInfo", Detail: "object"},
 	},
-	"kind":            {{FieldItem, "group", "string", ""}, {FieldItem, "kind", "string", ""}, {FieldItem, "version", "string", ""}},
-	"requestKind":     {{FieldItem, "group", "string", ""}, {FieldItem, "kind", "string", ""}, {FieldItem, "version", "string", ""}},
-	"resource":        {{FieldItem, "group", "string", ""}, {FieldItem, "resource", "string", ""}, {FieldItem, "version", "string", ""}},
-	"requestResource": {{FieldItem, "group", "string", ""}, {FieldItem, "resource", "string", ""}, {FieldItem, "version", "string", ""}},
-	"userInfo":        {{FieldItem, "extra", "map of lists", ""}, {FieldItem, "groups", "list of strings", ""}, {FieldItem, "uid", "string", ""}, {FieldItem, "username", "string", ""}},
+	"kind":            {{Kind: FieldItem, Name: "group", Detail: "string"}, {Kind: FieldItem, Name: "kind", Detail: "string"}, {Kind: FieldItem, Name: "version", Detail: "string"}},
+	"requestKind":     {{Kind: FieldItem, Name: "group", Detail: "string"}, {Kind: FieldItem, Name: "kind", Detail: "string"}, {Kind: FieldItem, Name: "version", Detail: "string"}},
+	"resource":        {{Kind: FieldItem, Name: "group", Detail: "string"}, {Kind: FieldItem, Name: "resource", Detail: "string"}, {Kind: FieldItem, Name: "version", Detail: "string"}},
+	"requestResource": {{Kind: FieldItem, Name: "group", Detail: "string"}, {Kind: FieldItem, Name: "resource", Detail: "string"}, {Kind: FieldItem, Name: "version", Detail: "string"}},
+	"userInfo":        {{Kind: FieldItem, Name: "extra", Detail: "map of lists"}, {Kind: FieldItem, Name: "groups", Detail: "list of strings"}, {Kind: FieldItem, Name: "uid", Detail: "string"}, {Kind: FieldItem, Name: "username", Detail: "string"}},
 }
 
 // maxSteps bounds how many variables and macros lead from one to the next.
@@ -204,6 +190,8 @@ func (sc *scope) follow(names []string, steps int) named {
 	switch names[0] {
 	case "object", "oldObject":
 		return named{kinds: sc.kinds, path: rest}
+	case "Object":
+		return named{kinds: sc.kinds, path: rest}
 	case "params":
 		return named{kinds: []gvk.Kind{sc.param}, path: rest}
 	case "namespaceObject":
@@ -214,7 +202,7 @@ func (sc *scope) follow(names []string, steps int) named {
 		if len(rest) == 0 {
 			var items []Item
 			for _, v := range sc.variables {
-				items = append(items, Item{VariableItem, v.name, "", v.expression})
+				items = append(items, Item{Kind: VariableItem, Name: v.name, Doc: v.expression})
 			}
 			return named{table: items}
 		}
@@ -242,74 +230,102 @@ func (sc *scope) fields(n named) []Item {
 	return items
 }
 
+// keys lists the keys that a map has in the workspace.
+func (sc *scope) keys(n named) []Item {
+	found := map[string]bool{}
+	for _, example := range sc.state.contents(n.kinds) {
+		for _, value := range valuesAt(example, n.path) {
+			object, _ := value.(map[string]any)
+			for key := range object {
+				found[key] = true
+			}
+		}
+	}
+	var items []Item
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		items = append(items, Item{Kind: FieldItem, Name: key, Detail: "a key"})
+	}
+	return items
+}
+
+// known lists the fields of a value; if it is a map, the keys that it has in the workspace.
+func (sc *scope) known(n named) []Item {
+	if items := sc.fields(n); len(items) > 0 {
+		return items
+	}
+	return sc.keys(n)
+}
+
+// typeOf returns the type of a value, in the words of engine.Field.
+func (sc *scope) typeOf(n named) string {
+	for _, kind := range n.kinds {
+		if t := sc.state.Schemas.TypeAt(kind, n.path...); t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
 // completeExpression lists what can be written in an expression.
-func (s *State) completeExpression(l *lines, e expression) []Item {
+func (s *State) completeExpression(l *lines, e expression) Completion {
 	sc := s.scopeOf(l)
 	sc.declare(e.before)
-	if match := pointer().FindStringSubmatch(e.before); match != nil {
-		parts := strings.Split(match[1], "/")
-		return sc.fields(named{kinds: sc.kinds, path: withoutIndexes(parts[1 : len(parts)-1])})
+	open := openBraces(e.before)
+	b := open[len(open)-1]
+	if b.quote != "" {
+		return sc.completeText(open)
 	}
 	if match := chained().FindStringSubmatch(e.before); match != nil {
-		items := sc.fields(sc.resolve(match[1]))
-		return append(items, s.functionItems(func(member bool) bool { return member })...)
-	}
-	if of, ok := openLiteral(e.before); ok {
-		if of == "JSONPatch" {
-			return []Item{{FieldItem, "from", "string", ""}, {FieldItem, "op", "string", "add, remove, replace, move, copy or test"}, {FieldItem, "path", "string", ""}, {FieldItem, "value", "any value", ""}}
+		items := slices.DeleteFunc(sc.known(sc.resolve(match[1])), func(item Item) bool { return !IsIdentifier(item.Name) })
+		if match[1] == "Object" || strings.HasPrefix(match[1], "Object.") {
+			return Completion{match[2], onlyObjects(items)}
 		}
-		return sc.fields(named{kinds: sc.kinds, path: strings.Split(of, ".")[1:]})
+		return Completion{match[2], append(items, s.functionItems(func(member bool) bool { return member })...)}
 	}
-	if word().FindStringSubmatch(e.before) == nil {
-		return nil
+	match := word().FindStringSubmatch(e.before)
+	if match == nil {
+		return Completion{}
 	}
-	items := []Item{
-		{VariableItem, "object", "object", "the object of the request"},
-		{VariableItem, "oldObject", "object", "the object before an update; null for CREATE"},
-		{VariableItem, "request", "object", "the admission request"},
-		{VariableItem, "namespaceObject", "object", "the namespace of the object"},
-		{VariableItem, "variables", "object", "the variables of the policy"},
-		{VariableItem, "authorizer", "object", "asks whether a user may do something"},
+	isStart := strings.TrimSpace(b.tail) == match[1]
+	switch {
+	case b.of == "JSONPatch" && b.field == "" && isStart:
+		return Completion{match[1], l.withColons(slices.Clone(patchFields))}
+	case b.of != "" && b.field == "" && isStart:
+		return Completion{match[1], l.withBraces(sc.fields(named{kinds: sc.kinds, path: strings.Split(b.of, ".")[1:]}))}
+	case b.of != "" && b.field != "" && isStart:
+		return Completion{match[1], append(sc.fieldValues(b), sc.general()...)}
 	}
+	return Completion{match[1], sc.general()}
+}
+
+// onlyObjects leaves the fields that are objects, or have objects as items.
+func onlyObjects(items []Item) []Item {
+	return slices.DeleteFunc(items, func(item Item) bool { return item.Detail != "object" && item.Detail != "list of objects" })
+}
+
+// general lists what an expression can begin with.
+func (sc *scope) general() []Item {
+	items := slices.Clone(roots)
 	if sc.param != (gvk.Kind{}) {
-		items = append(items, Item{VariableItem, "params", "object", "the " + sc.param.Kind + " that the binding names"})
+		items = append(items, Item{Kind: VariableItem, Name: "params", Detail: "object", Doc: "the " + sc.param.Kind + " that the binding names"})
 	}
 	for name := range sc.loops {
-		items = append(items, Item{VariableItem, name, "", "an item of " + sc.loops[name]})
+		items = append(items, Item{Kind: VariableItem, Name: name, Doc: "an item of " + sc.loops[name]})
 	}
-	items = append(items, Item{FunctionItem, "Object", "", "an object with the fields to merge"}, Item{FunctionItem, "JSONPatch", "", "an operation of a JSON Patch"})
 	slices.SortStableFunc(items, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
-	return append(items, s.functionItems(func(member bool) bool { return !member })...)
+	return append(items, sc.state.functionItems(func(member bool) bool { return !member })...)
 }
 
-// withoutIndexes returns the names in a path that are not indexes of lists.
-func withoutIndexes(parts []string) []string {
-	return slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "-" || strings.Trim(part, "0123456789") == "" })
-}
-
-// openLiteral returns the type of the Object or JSONPatch whose next field is at the end of a text.
-func openLiteral(before string) (string, bool) {
-	depth := 0
-	fresh := true // there is only a name between the end and the last comma or brace
-	for i := len(before) - 1; i >= 0; i-- {
-		switch char := before[i]; {
-		case strings.IndexByte(")]}", char) >= 0:
-			depth++
-		case char == '{' && depth == 0:
-			match := literal().FindStringSubmatch(before[:i])
-			if match == nil || !fresh {
-				return "", false
-			}
-			return match[1], true
-		case strings.IndexByte("([{", char) >= 0:
-			if depth--; depth < 0 {
-				return "", false
-			}
-		case char == ':' && depth == 0 && !strings.Contains(before[i:], ","):
-			fresh = false
-		}
-	}
-	return "", false
+// roots are what an expression of any policy can begin with.
+var roots = []Item{
+	{Kind: VariableItem, Name: "object", Detail: "object", Doc: "the object of the request"},
+	{Kind: VariableItem, Name: "oldObject", Detail: "object", Doc: "the object before an update; null for CREATE"},
+	{Kind: VariableItem, Name: "request", Detail: "object", Doc: "the admission request"},
+	{Kind: VariableItem, Name: "namespaceObject", Detail: "object", Doc: "the namespace of the object"},
+	{Kind: VariableItem, Name: "variables", Detail: "object", Doc: "the variables of the policy"},
+	{Kind: VariableItem, Name: "authorizer", Detail: "object", Doc: "asks whether a user may do something"},
+	{Kind: FunctionItem, Name: "Object", Insert: "Object{", Doc: "an object with the fields to merge"},
+	{Kind: FunctionItem, Name: "JSONPatch", Insert: "JSONPatch{", Doc: "an operation of a JSON Patch"},
 }
 
 // functionItems lists the functions, those of objects or the others.
@@ -317,7 +333,7 @@ func (s *State) functionItems(wants func(member bool) bool) []Item {
 	var items []Item
 	for _, f := range s.celFunctions() {
 		if wants(f.Member) {
-			items = append(items, Item{FunctionItem, f.Name, f.Signatures[0], strings.TrimSpace(f.Doc + "\n" + strings.Join(f.Signatures[1:], "\n"))})
+			items = append(items, Item{Kind: FunctionItem, Name: f.Name, Detail: f.Signatures[0], Doc: strings.TrimSpace(f.Doc + "\n" + strings.Join(f.Signatures[1:], "\n"))})
 		}
 	}
 	for _, m := range macros {
@@ -330,10 +346,10 @@ func (s *State) functionItems(wants func(member bool) bool) []Item {
 
 // macros are the macros of CEL, which are not functions.
 var macros = []Item{
-	{FunctionItem, "has", "has(object.field) -> bool", "whether a field is set"},
-	{FunctionItem, "all", "list.all(item, condition) -> bool", "whether the condition is true for all items"},
-	{FunctionItem, "exists", "list.exists(item, condition) -> bool", "whether the condition is true for an item"},
-	{FunctionItem, "exists_one", "list.exists_one(item, condition) -> bool", "whether the condition is true for exactly one item"},
-	{FunctionItem, "map", "list.map(item, value) -> list", "the values for all items"},
-	{FunctionItem, "filter", "list.filter(item, condition) -> list", "the items for which the condition is true"},
+	{Kind: FunctionItem, Name: "has", Detail: "has(object.field) -> bool", Doc: "whether a field is set"},
+	{Kind: FunctionItem, Name: "all", Detail: "list.all(item, condition) -> bool", Doc: "whether the condition is true for all items"},
+	{Kind: FunctionItem, Name: "exists", Detail: "list.exists(item, condition) -> bool", Doc: "whether the condition is true for an item"},
+	{Kind: FunctionItem, Name: "exists_one", Detail: "list.exists_one(item, condition) -> bool", Doc: "whether the condition is true for exactly one item"},
+	{Kind: FunctionItem, Name: "map", Detail: "list.map(item, value) -> list", Doc: "the values for all items"},
+	{Kind: FunctionItem, Name: "filter", Detail: "list.filter(item, condition) -> list", Doc: "the items for which the condition is true"},
 }

@@ -34,8 +34,8 @@ type State struct {
 
 // Object is a document in a file.
 type Object struct {
-	Kind gvk.Kind
-	Name string
+	Kind            gvk.Kind
+	Name, Namespace string
 	// At is the start of the document, and NameAt the position of its name.
 	At, NameAt source.Position
 	// IsPolicy says that the document belongs to a policy language.
@@ -43,6 +43,8 @@ type Object struct {
 	// Policy is the policy that a binding names, and PolicyAt the place where it does.
 	Policy   string
 	PolicyAt source.Position
+
+	document *manifest.Document
 }
 
 // view is a manifest as policies see it.
@@ -85,7 +87,7 @@ func NewState(schemas *engine.Schemas, streams []*manifest.Stream, outcome *engi
 // ObjectOf describes a document.
 func ObjectOf(d *manifest.Document) Object {
 	name, bound := change.Keys("metadata", "name"), change.Keys("spec", "policyName")
-	o := Object{Kind: d.Kind(), Name: d.Name(), At: d.At(nil), NameAt: d.At(name), IsPolicy: engine.IsPolicy(d.Kind())}
+	o := Object{Kind: d.Kind(), Name: d.Name(), Namespace: d.Namespace(), At: d.At(nil), NameAt: d.At(name), IsPolicy: engine.IsPolicy(d.Kind()), document: d}
 	if o.Policy = d.TextAt("spec", "policyName"); o.Policy != "" {
 		o.PolicyAt = d.At(bound)
 	}
@@ -135,14 +137,19 @@ func (s *State) masked(value any) any {
 	return value
 }
 
-// policies returns the names of the policies of the workspace, sorted.
-func (s *State) policies() []string {
-	var names []string
+// paramKind returns the kind of the params of a policy.
+func (o *Object) paramKind() gvk.Kind {
+	return gvk.Parse(o.document.TextAt("spec", "paramKind", "apiVersion"), o.document.TextAt("spec", "paramKind", "kind"))
+}
+
+// contents returns the objects of some kinds of the workspace. It returns no Secrets.
+func (s *State) contents(kinds []gvk.Kind) []map[string]any {
+	var found []map[string]any
 	for _, o := range s.Objects {
-		if o.IsPolicy && o.Policy == "" {
-			names = append(names, o.Name)
+		hidden := redact.IsSecretKind(o.Kind.Kind) || o.document.Stream().Sensitive() || o.document.Stream().Private()
+		if slices.Contains(kinds, o.Kind) && !hidden {
+			found = append(found, o.document.Object())
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return found
 }

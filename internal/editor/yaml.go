@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
@@ -14,6 +15,8 @@ type key struct {
 	kind     gvk.Kind
 	path     []string
 	siblings []string
+	// word is what has been typed of it.
+	word string
 }
 
 // Lines of YAML in block style.
@@ -21,7 +24,7 @@ var (
 	// entry matches a line with a key: dashes of list items, the key, and the text after the colon.
 	entry = lazyregexp.New(`^( *(?:- +)*)([A-Za-z0-9_./-]+|"[^"]*"|'[^']*') *:(?: +(.*))?$`)
 	// typed matches a key without a colon.
-	typed = lazyregexp.New(`^( *(?:- +)*)[A-Za-z]*$`)
+	typed = lazyregexp.New(`^( *(?:- +)*)([A-Za-z0-9]*)$`)
 	// identity matches the fields at the top of a document that identify its kind.
 	identity = lazyregexp.New(`(?m)^(apiVersion|kind): *["']?([^\s"'#]+)`)
 )
@@ -53,7 +56,9 @@ func (l *lines) keyAt() (key, bool) {
 	if match == nil {
 		return key{}, false
 	}
-	return l.keyBelow(match[1])
+	k, ok := l.keyBelow(match[1])
+	k.word = match[2]
+	return k, ok
 }
 
 // keyBelow finds the mapping of a key from what is before the key on its line.
@@ -69,6 +74,18 @@ func (l *lines) keyBelow(prefix string) (key, bool) {
 	slices.Reverse(w.path)
 	k.path, k.siblings = w.path, append(w.siblings, below(l.all[min(l.line+1, l.end):l.end], len(prefix))...)
 	return k, true
+}
+
+// objects returns the documents of the text, without the line of the cursor.
+func (l *lines) objects() []Object {
+	all := slices.Clone(l.all)
+	all[l.line] = ""
+	stream, _ := manifest.Read("", []byte(strings.Join(all, "\n"))) // its problems are among the findings
+	var objects []Object
+	for _, d := range stream.Documents() {
+		objects = append(objects, ObjectOf(d))
+	}
+	return objects
 }
 
 // documentAround returns the lines of the document that contains a line.

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 
 	"go.lsp.dev/jsonrpc2"
@@ -19,7 +20,7 @@ func (s *server) capabilities() protocol.ServerCapabilities {
 		PositionEncoding:       protocol.PositionEncodingKind(s.unit),
 		TextDocumentSync:       &protocol.TextDocumentSyncOptions{OpenClose: &yes, Change: &sync, Save: protocol.Boolean(true)},
 		ExecuteCommandProvider: protocol.ExecuteCommandOptions{Commands: []string{commandCheck}},
-		CompletionProvider:     &protocol.CompletionOptions{TriggerCharacters: []string{".", "/", "{", " "}},
+		CompletionProvider:     &protocol.CompletionOptions{TriggerCharacters: []string{".", "/", "{", "[", ",", "\"", "'", " "}},
 		HoverProvider:          protocol.Boolean(true),
 		DefinitionProvider:     protocol.Boolean(true),
 		ReferencesProvider:     protocol.Boolean(true),
@@ -60,8 +61,12 @@ func (s *server) Completion(_ context.Context, p *protocol.CompletionParams) (pr
 	if !ok {
 		return items, nil
 	}
-	for _, item := range a.state.Complete(a.text.content, a.at) {
-		completion := protocol.CompletionItem{Label: item.Name, Kind: itemKinds[item.Kind]}
+	found := a.state.Complete(a.text.content, a.at)
+	to := a.text.offsetOf(a.at)
+	word := a.text.between(to-len(found.Word), to, s.unit)
+	for _, item := range found.Items {
+		edit := &protocol.TextEdit{Range: word, NewText: cmp.Or(item.Insert, item.Name)}
+		completion := protocol.CompletionItem{Label: item.Name, Kind: itemKinds[item.Kind], TextEdit: edit}
 		if item.Detail != "" {
 			completion.Detail = protocol.NewOptional(item.Detail)
 		}

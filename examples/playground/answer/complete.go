@@ -36,7 +36,7 @@ func (s *Session) complete(r *Request) Completion {
 	}
 	context := readAll(r.of("context"), manifest.Read, new([]source.Diagnostic))
 	state := &editor.State{Schemas: engine.NewSchemas(context, r.options())}
-	for _, item := range state.Complete(r.Files[i].Text, source.Position{Line: r.At.Line, Column: r.At.Column}) {
+	for _, item := range state.Complete(r.Files[i].Text, source.Position{Line: r.At.Line, Column: r.At.Column}).Items {
 		if item.Kind == editor.FieldItem {
 			completion.Fields = append(completion.Fields, Field{item.Name, item.Detail})
 		}

@@ -1,0 +1,222 @@
+package editor
+
+import (
+	"strings"
+
+	"github.com/preadmit/preadmit/internal/lazyregexp"
+)
+
+// literal matches what is before the brace of an Object.
+var literal = lazyregexp.New(`\b(Object(?:\.\w+)*|JSONPatch)\s*$`)
+
+// brace is a bracket of an expression that is open at the cursor.
+type brace struct {
+	// opening is the bracket, or 0 for the whole expression, and operand is what it follows.
+	opening byte
+	operand string
+	// of is the type of the literal that the bracket begins: "Object.spec", "JSONPatch", or "".
+	of string
+	// text is what follows the bracket.
+	text string
+	// field is the field whose value is being typed, or "".
+	field string
+	// tail is what follows the last comma or colon.
+	tail string
+	// quote is the quote of the text that is being typed, or "".
+	quote string
+}
+
+// openBraces returns the brackets of an expression that are open at its end, the innermost last. The first
+// one is the expression.
+func openBraces(before string) []brace {
+	open := []brace{{text: before}}
+	start := 0
+	for i := 0; i < len(before); i++ {
+		last := &open[len(open)-1]
+		switch char := before[i]; char {
+		case '"', '\'':
+			end := endOfText(before, i)
+			if end < 0 {
+				last.tail, last.quote = before[i+1:], before[i:i+1]
+				return open
+			}
+			i = end
+		case '{', '[', '(':
+			b := brace{opening: char, operand: operand().FindString(before[:i]), text: before[i+1:]}
+			if match := literal().FindStringSubmatch(before[:i]); match != nil && char == '{' {
+				b.of = match[1]
+			}
+			open, start = append(open, b), i+1
+		case '}', ']', ')':
+			if len(open) > 1 {
+				open = open[:len(open)-1]
+			}
+			start = i // what is closed is no name
+		case ',':
+			last.field, start = "", i+1
+		case ':':
+			if last.field == "" {
+				last.field = strings.Trim(strings.TrimSpace(before[start:i]), "\"'")
+				start = i + 1
+			}
+		}
+	}
+	open[len(open)-1].tail = before[start:]
+	return open
+}
+
+// endOfText returns the offset of the quote that ends a text in CEL; -1 if the text is open.
+func endOfText(before string, start int) int {
+	for i := start + 1; i < len(before); i++ {
+		switch before[i] {
+		case '\\':
+			i++
+		case before[start]:
+			return i
+		}
+	}
+	return -1
+}
+
+// patchFields are the fields of a JSONPatch.
+var patchFields = []Item{
+	{Kind: FieldItem, Name: "from", Detail: "string"},
+	{Kind: FieldItem, Name: "op", Detail: "string", Doc: "add, remove, replace, move, copy or test"},
+	{Kind: FieldItem, Name: "path", Detail: "string"},
+	{Kind: FieldItem, Name: "value", Detail: "any value"},
+}
+
+// withBraces inserts a colon after each field of a literal, and begins the value.
+func (l *lines) withBraces(items []Item) []Item {
+	for i := range l.withColons(items) {
+		if item := &items[i]; strings.HasSuffix(item.Insert, ":") {
+			item.Insert += " "
+		}
+	}
+	return items
+}
+
+// fieldValues lists the values of a field in a literal.
+func (sc *scope) fieldValues(b brace) []Item {
+	if b.of == "JSONPatch" && b.field == "op" {
+		return quoted(patchOperations)
+	}
+	n, name := sc.valueIn(b)
+	switch of := sc.typeOf(n); {
+	case of == "object":
+		return []Item{{Kind: FunctionItem, Name: name, Insert: name + "{", Detail: of}}
+	case of == "list of objects":
+		return []Item{{Kind: FunctionItem, Name: "[" + name, Insert: "[" + name + "{", Detail: of}}
+	case of == "boolean":
+		return []Item{{Kind: ValueItem, Name: "false"}, {Kind: ValueItem, Name: "true"}}
+	}
+	return quoted(sc.enumeration(n))
+}
+
+// valueIn returns the value of a field in a literal, and the name of its type.
+func (sc *scope) valueIn(b brace) (n named, name string) {
+	path := append(strings.Split(b.of, ".")[1:], b.field)
+	if b.of == "JSONPatch" {
+		path = nil
+		if match := patchPath().FindStringSubmatch(b.text); match != nil && b.field == "value" {
+			path = namesIn(match[1])
+		}
+	}
+	return named{kinds: sc.kinds, path: path}, strings.Join(append([]string{"Object"}, path...), ".")
+}
+
+// patchPath matches the path of a JSON Patch.
+var patchPath = lazyregexp.New(`\bpath\s*:\s*["']/([^"']*)["']`)
+
+// namesIn returns the names in a path of a JSON Patch that are not indexes of lists.
+func namesIn(pointer string) []string {
+	var names []string
+	for _, part := range strings.Split(pointer, "/") {
+		if !isIndex(part) {
+			names = append(names, unescape.Replace(part))
+		}
+	}
+	return names
+}
+
+func isIndex(part string) bool { return part == "-" || strings.Trim(part, "0123456789") == "" }
+
+// How a path of a JSON Patch writes names.
+var (
+	escape   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescape = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+// enumeration returns the values of a field.
+func (sc *scope) enumeration(n named) []string {
+	if len(n.path) == 0 {
+		return nil
+	}
+	for _, kind := range n.kinds {
+		if found := sc.state.enumeration(kind, n.path); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// patchOperations are the operations of a JSON Patch.
+var patchOperations = []string{"add", "copy", "move", "remove", "replace", "test"}
+
+func quoted(all []string) []Item {
+	var items []Item
+	for _, value := range all {
+		items = append(items, Item{Kind: ValueItem, Name: `"` + value + `"`})
+	}
+	return items
+}
+
+// completeText lists what a text in quotes can be: a path or an operation of a JSON Patch, a value of a field,
+// or a key of a map.
+func (sc *scope) completeText(open []brace) Completion {
+	b := open[len(open)-1]
+	c := Completion{Word: b.tail}
+	switch {
+	case b.of == "JSONPatch" && (b.field == "path" || b.field == "from"):
+		slash := strings.LastIndex(b.tail, "/")
+		c.Word = b.tail[slash+1:]
+		c.Items = sc.pointers(b.tail[:max(slash, 0)])
+		if slash < 0 {
+			for i := range c.Items {
+				c.Items[i].Insert = "/" + c.Items[i].Name
+			}
+		}
+	case b.of == "JSONPatch" && b.field == "op":
+		c.Items = texts(patchOperations)
+	case b.of != "":
+		n, _ := sc.valueIn(b)
+		c.Items = texts(sc.enumeration(n))
+	case b.opening == '[' && b.operand != "":
+		c.Items = sc.keys(sc.resolve(b.operand))
+	case b.opening == '{' && b.field == "" && open[len(open)-2].of != "":
+		n, _ := sc.valueIn(open[len(open)-2])
+		c.Items = sc.keys(n)
+	}
+	return c
+}
+
+func texts(all []string) []Item {
+	var items []Item
+	for _, value := range all {
+		items = append(items, Item{Kind: ValueItem, Name: value})
+	}
+	return items
+}
+
+// pointers lists what can follow a path of a JSON Patch.
+func (sc *scope) pointers(before string) []Item {
+	n := named{kinds: sc.kinds, path: namesIn(strings.TrimPrefix(before, "/"))}
+	if of := sc.typeOf(n); strings.HasPrefix(of, "list of ") && !isIndex(before[strings.LastIndex(before, "/")+1:]) {
+		return []Item{{Kind: ValueItem, Name: "-", Doc: "after the last item"}, {Kind: ValueItem, Name: "0", Doc: "the first item"}}
+	}
+	items := sc.known(n)
+	for i := range items {
+		items[i].Name = escape.Replace(items[i].Name)
+	}
+	return items
+}

@@ -1,0 +1,211 @@
+package editor
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+)
+
+// values are the values of fields of built-in kinds, whose schemas have none.
+var values = map[string][]string{
+	"failurePolicy":           {"Fail", "Ignore"},
+	"imagePullPolicy":         {"Always", "IfNotPresent", "Never"},
+	"matchPolicy":             {"Equivalent", "Exact"},
+	"operations":              {"CREATE", "UPDATE", "DELETE", "CONNECT"},
+	"parameterNotFoundAction": {"Allow", "Deny"},
+	"patchType":               {"ApplyConfiguration", "JSONPatch"},
+	"reinvocationPolicy":      {"IfNeeded", "Never"},
+	"restartPolicy":           {"Always", "Never", "OnFailure"},
+	"scope":                   {"Cluster", "Namespaced", "*"},
+	"validationActions":       {"Audit", "Deny", "Warn"},
+}
+
+// asked is a value that is being typed.
+type asked struct {
+	state *State
+	lines *lines
+	kind  gvk.Kind
+	// around is the mapping of the value.
+	around map[string]any
+}
+
+// text returns a text in the mapping of the value.
+func (a *asked) text(name string) string {
+	text, _ := a.around[name].(string)
+	return text
+}
+
+// texts returns the texts of a list in the mapping of the value, without the one that is being typed; all
+// texts if the list is missing.
+func (a *asked) texts(name string) []string {
+	list, _ := a.around[name].([]any)
+	texts := slices.DeleteFunc(textsIn(list), func(text string) bool { return text == cursorMark })
+	if len(texts) == 0 {
+		return []string{"*"}
+	}
+	return texts
+}
+
+// sources list the values of fields, by the ends of their paths. A path that begins with a dot is complete.
+var sources = map[string]func(a *asked) []string{
+	".apiVersion": func(a *asked) []string { return a.state.apiVersions(a.text("kind")) },
+	".kind":       func(a *asked) []string { return a.state.kinds(a.text("apiVersion")) },
+
+	"paramKind.apiVersion": func(a *asked) []string { return a.state.apiVersions(a.text("kind")) },
+	"paramKind.kind":       func(a *asked) []string { return a.state.kinds(a.text("apiVersion")) },
+	"spec.policyName":      (*asked).policies,
+	"paramRef.name":        func(a *asked) []string { return a.params(func(o Object) string { return o.Name }) },
+	"paramRef.namespace":   func(a *asked) []string { return a.params(func(o Object) string { return o.Namespace }) },
+	"metadata.namespace":   (*asked).namespaces,
+
+	"resourceRules.apiGroups":          (*asked).groups,
+	"resourceRules.apiVersions":        (*asked).versions,
+	"resourceRules.resources":          (*asked).resources,
+	"excludeResourceRules.apiGroups":   (*asked).groups,
+	"excludeResourceRules.apiVersions": (*asked).versions,
+	"excludeResourceRules.resources":   (*asked).resources,
+	"rules.apiGroups":                  (*asked).groups,
+	"rules.apiVersions":                (*asked).versions,
+	"rules.resources":                  (*asked).resources,
+}
+
+// completeValue lists the values of a slot.
+func (s *State) completeValue(l *lines, at slot) []Item {
+	var items []Item
+	for _, value := range s.valuesOf(l, at) {
+		item := Item{Kind: ValueItem, Name: value}
+		switch {
+		case value == "":
+			item.Name, item.Detail = `""`, "the core group"
+			item.Insert = strings.TrimPrefix(item.Name, at.quote)
+		case at.quote == "" && mustQuote(value):
+			item.Insert = `"` + value + `"`
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// mustQuote reports whether a value that is a name means something else without quotes.
+func mustQuote(value string) bool {
+	return strings.ContainsAny(value[:1], "*0123456789") || slices.Contains([]string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}, strings.ToLower(value))
+}
+
+func (s *State) valuesOf(l *lines, at slot) []string {
+	if len(at.path) == 0 {
+		return nil
+	}
+	path := "." + strings.Join(at.path, ".")
+	for end, find := range sources {
+		if path == end || strings.HasSuffix(path, "."+end) {
+			found := find(&asked{s, l, at.kind, l.around(at)})
+			slices.Sort(found)
+			return slices.Compact(found)
+		}
+	}
+	return s.enumeration(at.kind, at.path)
+}
+
+// enumeration returns the values of a field that its type allows; nil if these cannot be listed.
+func (s *State) enumeration(kind gvk.Kind, path []string) []string {
+	if found := s.Schemas.Values(kind, path...); len(found) > 0 {
+		return found
+	}
+	if s.Schemas.TypeAt(kind, path...) == "" {
+		return nil
+	}
+	return values[path[len(path)-1]]
+}
+
+// kinds returns the kinds of an apiVersion; all kinds if that is "".
+func (s *State) kinds(apiVersion string) []string {
+	var names []string
+	for _, k := range s.Schemas.Kinds() {
+		if apiVersion == "" || k.APIVersion() == apiVersion {
+			names = append(names, k.Kind)
+		}
+	}
+	return names
+}
+
+// apiVersions returns the apiVersions of a kind; all apiVersions if that is "".
+func (s *State) apiVersions(kind string) []string {
+	var names []string
+	for _, k := range s.Schemas.Kinds() {
+		if kind == "" || k.Kind == kind {
+			names = append(names, k.APIVersion())
+		}
+	}
+	return names
+}
+
+// objects returns the documents of the workspace, and those of the text of which the cursor is in.
+func (a *asked) objects() []Object {
+	return append(a.lines.objects(), a.state.Objects...)
+}
+
+// policies returns the names of the policies that a binding can name.
+func (a *asked) policies() []string {
+	var names []string
+	for _, o := range a.objects() {
+		if o.Kind.Kind+"Binding" == a.kind.Kind && o.Kind.Group == a.kind.Group {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
+// params returns a name of each param that a binding can name: of those of the kind that its policy
+// asks for.
+func (a *asked) params(name func(Object) string) []string {
+	spec, _ := a.lines.read("")["spec"].(map[string]any)
+	policy, _ := spec["policyName"].(string)
+	objects := a.objects()
+	var names []string
+	for _, o := range objects {
+		if o.Kind.Kind+"Binding" != a.kind.Kind || o.Name != policy {
+			continue
+		}
+		kind := o.paramKind()
+		for _, param := range objects {
+			if param.Kind == kind && name(param) != "" {
+				names = append(names, name(param))
+			}
+		}
+	}
+	return names
+}
+
+// namespaces returns the namespaces that the documents name.
+func (a *asked) namespaces() []string {
+	var names []string
+	for _, o := range a.objects() {
+		if o.Kind == (gvk.Kind{Version: "v1", Kind: "Namespace"}) {
+			names = append(names, o.Name)
+		} else if o.Namespace != "" && o.Namespace != cursorMark {
+			names = append(names, o.Namespace)
+		}
+	}
+	return names
+}
+
+func (a *asked) groups() []string {
+	var names []string
+	for _, k := range a.state.Schemas.Kinds() {
+		names = append(names, k.Group)
+	}
+	return names
+}
+
+func (a *asked) versions() []string {
+	var names []string
+	for _, k := range a.state.Schemas.Selected(a.texts("apiGroups"), []string{"*"}, []string{"*"}) {
+		names = append(names, k.Version)
+	}
+	return names
+}
+
+func (a *asked) resources() []string {
+	return a.state.Schemas.Resources(a.texts("apiGroups"), a.texts("apiVersions"))
+}
