@@ -283,6 +283,44 @@ spec:
 	}
 }
 
+// TestTargetsAgain has two rules with targets in a policy. Kyverno v1.19.0 creates an update request for
+// each, in which it runs both (ProcessUR in pkg/background/mutate/mutate.go), so a warning says if a rule
+// would change its result again.
+func TestTargetsAgain(t *testing.T) {
+	const match = "match: {any: [{resources: {kinds: [ConfigMap]}}]}"
+	policies := `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  rules:
+  - {name: first, ` + match + `, mutate: {targets: [{apiVersion: v1, kind: Pod, name: web}], patchStrategicMerge: {metadata: {labels: {first: ran}}}}}
+  - {name: second, ` + match + `, mutate: {targets: [{apiVersion: v1, kind: Pod, name: web}], PATCH}}
+`
+	const label, add = "patchStrategicMerge: {metadata: {labels: {second: ran}}}", "patchesJson6902: '- {op: add, path: /spec/containers/0/args/-, value: x}'"
+	const back = "patchStrategicMerge: {metadata: {labels: {first: changed}}}"
+	for _, c := range []struct{ name, policies, warned string }{
+		{"rules that settle", strings.Replace(policies, "PATCH", label, 1), ""},
+		{"a rule that adds an item", strings.Replace(policies, "PATCH", add, 1), "policy p, rule second: Kyverno runs all rules"},
+		{"one such rule", strings.Replace(strings.Replace(policies, "PATCH", add, 1), "[ConfigMap]", "[Secret]", 1), ""},
+		{"a rule that changes what another one writes", strings.Replace(policies, "PATCH", back, 1), "policy p, rule first: Kyverno runs all rules"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			set, diagnostics := Compile([]*manifest.Stream{readText(t, "policies", c.policies)}, nil, Options{NonIdempotent: "skip"})
+			if set == nil {
+				t.Fatal(diagnostics)
+			}
+			outcome := set.Run(context.Background(), []*manifest.Stream{readText(t, "manifests", webPod+"    args: [a]\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n")})
+			if outcome.Failed() {
+				t.Fatal(outcome.Diagnostics)
+			}
+			warned := fmt.Sprint(outcome.Diagnostics)
+			if (c.warned == "") != (len(outcome.Diagnostics) == 0) || !strings.Contains(warned, c.warned) {
+				t.Errorf("got %s", warned)
+			}
+		})
+	}
+}
+
 // TestUpdate has a rule that compares with the object before an update, and a Policy that applies
 // only in the namespace of the run.
 func TestUpdate(t *testing.T) {

@@ -91,6 +91,11 @@ var (
 		Versions: only119, Does: "patches pod controllers in place of the targets", Documented: "the rule changes its targets",
 		Advice: "set the annotation " + autogenAnnotation + " to none", Recordings: []string{"autogen-targets"},
 	}
+	// targetsAgain: evaluation.followAll, which runs a rule once.
+	targetsAgain = &deviation.Deviation{
+		Versions: only119, Does: "runs all rules with targets of a policy at least once for each of them, and again when two change one object; so this rule, which changes its own result, has a result that varies", Documented: "a rule changes its targets",
+		Advice: "write a rule that changes nothing the second time, or one policy for each rule with targets", Source: "pkg/background/mutate/mutate.go",
+	}
 	// textReplaced: generate.
 	textReplaced = &deviation.Deviation{
 		Versions: only119, Does: "replaces the text request.object.metadata everywhere in the rule for pod controllers, so that it reads the pod template's metadata, which has no name or namespace",
@@ -122,7 +127,7 @@ var (
 // Deviations are all of them.
 var Deviations = []*deviation.Deviation{
 	firstItemDecides, itemsLost, nameIgnored, conditionWritten, emptyMapDropped, namedItemsOnly, anchorWritten, listQuirk, linesFolded,
-	directiveWritten, replaceFails, nestedForeachDropped, orderDropped, targetsDropped, textReplaced, nothingAfterFailure, flowTextFails,
+	directiveWritten, replaceFails, nestedForeachDropped, orderDropped, targetsDropped, targetsAgain, textReplaced, nothingAfterFailure, flowTextFails,
 	allSubstituted, selfBelow,
 }
 

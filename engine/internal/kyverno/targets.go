@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -48,6 +49,7 @@ func (p *program) Follow(r *policy.Request, targets *policy.Targets) iter.Seq[po
 // stops it, too (filterRules in pkg/engine/background.go).
 func (e *evaluation) followAll(d *definition, targets *policy.Targets) (all []policy.Followed) {
 	e.original = e.request.Object
+	var begun []*rule
 	stopped := false
 	for _, rule := range d.rules {
 		switch {
@@ -57,21 +59,50 @@ func (e *evaluation) followAll(d *definition, targets *policy.Targets) (all []po
 		case d.one && stopped:
 			all = append(all, policy.Followed{Target: -1, Step: rule.skipped(rule.root.Path, policy.Text("applyRules is One, and Kyverno stopped at a rule before it"))})
 		default:
+			s, skipped := e.begin(rule, e.request.Object)
+			if s == nil {
+				all, stopped = append(all, policy.Followed{Target: -1, Step: skipped}), skipped.Failure != nil
+				continue
+			}
+			begun = append(begun, rule)
 			var followed []policy.Followed
-			followed, stopped = e.follow(rule, targets)
+			followed, stopped = s.follow(rule, targets)
+			for _, f := range followed {
+				if f.Step.Object != nil {
+					targets.All[f.Target].Object = f.Step.Object
+				}
+			}
 			all = append(all, followed...)
 		}
+	}
+	if len(begun) > 1 && !d.one {
+		e.warnAgain(begun, targets)
 	}
 	return all
 }
 
+// warnAgain warns of rules that change their targets again: see targetsAgain.
+func (e *evaluation) warnAgain(rules []*rule, targets *policy.Targets) {
+	for _, rule := range rules {
+		s, _ := e.begin(rule, e.request.Object)
+		if s == nil {
+			continue
+		}
+		followed, _ := s.follow(rule, targets)
+		for _, f := range followed {
+			if f.Step.Object != nil {
+				target := targets.All[f.Target]
+				s.warn(targetsAgain, rule, rule.mutation.Path, change.Diff(target.Object, f.Step.Object, target.Kind.Type()))
+				break
+			}
+		}
+	}
+}
+
 // follow runs a rule on its targets. A step without a target belongs to the trigger. counts says that
 // Kyverno runs no other rule after it, if applyRules is One.
-func (e *evaluation) follow(r *rule, targets *policy.Targets) (all []policy.Followed, counts bool) {
-	s, skipped := e.begin(r, e.request.Object)
-	if s == nil {
-		return []policy.Followed{{Target: -1, Step: skipped}}, skipped.Failure != nil
-	}
+func (s *scope) follow(r *rule, targets *policy.Targets) (all []policy.Followed, counts bool) {
+	changed := map[int]map[string]any{}
 	for _, n := range r.targets {
 		selector, err := s.selector(n)
 		if err != nil {
@@ -80,16 +111,19 @@ func (e *evaluation) follow(r *rule, targets *policy.Targets) (all []policy.Foll
 		}
 		found := false
 		for _, i := range selector.candidates(targets) {
-			target := &targets.All[i]
-			if !selector.selects(target, r) {
+			target := targets.All[i]
+			if object := changed[i]; object != nil {
+				target.Object = object
+			}
+			if !selector.selects(&target, r) {
 				continue
 			}
 			found = true
-			steps, applied := s.child().mutateTarget(r, n, target)
+			steps, applied := s.child().mutateTarget(r, n, &target)
 			counts = counts || applied
 			for _, step := range steps {
 				if step.Object != nil {
-					target.Object = step.Object
+					changed[i] = step.Object
 				}
 				all = append(all, policy.Followed{Target: i, Step: step})
 			}
