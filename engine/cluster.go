@@ -47,7 +47,7 @@ func (o Options) describedBy(documents []*manifest.Document) (Options, []source.
 		spec := r.Root.At("spec")
 		for key := range spec.Object() {
 			if !slices.Contains(clusterFields, key) {
-				r.Advise(spec.At(key).Path, "cluster-invalid", "unknown field", source.Suggest(key, clusterFields))
+				r.Mistaken(spec.At(key).Path, "cluster-invalid", "unknown field", source.Suggest(key, clusterFields))
 			}
 		}
 		o.describe(r, spec)

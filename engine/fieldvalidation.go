@@ -24,48 +24,64 @@ func (r *run) decodes(l *loaded, memo *change.Memo) bool {
 	}
 	schemas, kind := r.currentSchemas(), j.place.kind.Kind
 	if lifecycle, removed := schemas.Removed(kind, r.set.settings.minor); removed {
-		return r.refusesKind(l, removal(lifecycle))
+		return r.refusesKind(l, removal(kind, lifecycle))
 	}
-	if instead, unserved := schemas.Unserved(kind); unserved {
-		return r.refusesKind(l, suggestion(kind, instead))
+	if near, unserved := schemas.Unserved(kind); unserved {
+		return r.refusesKind(l, suggestion(kind, near))
 	}
 	if text := j.place.kind.Deprecation(r.set.settings.minor); text != "" {
-		l.warnings = append(l.warnings, Warning{Text: text, code: "version-deprecated", field: j.document.At(change.Keys("apiVersion"))})
+		at := j.document.At(change.Keys("apiVersion"))
+		l.warnings = append(l.warnings, Warning{Text: text, code: "version-deprecated", field: at, name: at, advice: instead(kind, schema.LifecycleOf(kind).Replacement)})
 	}
 	return r.acceptsFields(l, memo)
 }
 
 // removal returns advice about a kind that servers served once.
-func removal(l schema.Lifecycle) string {
-	advice := fmt.Sprintf("Kubernetes 1.%d removed it", l.Removed)
+func removal(kind gvk.Kind, l schema.Lifecycle) source.Advice {
+	advice := instead(kind, l.Replacement)
+	advice.Text = fmt.Sprintf("Kubernetes 1.%d removed it", l.Removed)
 	if new := l.Replacement; new.Kind != "" {
-		advice += fmt.Sprintf(": use apiVersion %s", new.APIVersion())
+		advice.Text += fmt.Sprintf(": use apiVersion %s", new.APIVersion())
 	}
 	return advice
 }
 
-// suggestion returns advice about a kind that servers never served.
-func suggestion(kind, instead gvk.Kind) string {
-	switch {
-	case instead.Kind == "":
-		return "kubectl api-resources lists the kinds of a cluster"
-	case instead.Kind == kind.Kind:
-		return fmt.Sprintf("use apiVersion %s", instead.APIVersion())
+// instead returns the advice, without text, to use another version of a kind.
+func instead(kind, other gvk.Kind) source.Advice {
+	if other.Kind != kind.Kind {
+		return source.Advice{} // such as a Role instead of a PodSecurityPolicy
 	}
-	return fmt.Sprintf("did you mean %s?", instead.Kind)
+	return source.Advice{Old: kind.APIVersion(), New: other.APIVersion()}
+}
+
+// suggestion returns advice about a kind that servers never served.
+func suggestion(kind, near gvk.Kind) source.Advice {
+	switch {
+	case near.Kind == "":
+		return source.Advice{Text: "kubectl api-resources lists the kinds of a cluster"}
+	case near.Kind == kind.Kind:
+		advice := instead(kind, near)
+		advice.Text = "use apiVersion " + near.APIVersion()
+		return advice
+	}
+	return source.Meant(kind.Kind, near.Kind)
 }
 
 // refusesKind reports that the server does not serve the kind of a manifest, in the words of kubectl. It
 // returns whether the request continues.
-func (r *run) refusesKind(l *loaded, advice string) bool {
+func (r *run) refusesKind(l *loaded, advice source.Advice) bool {
 	kind, mode := l.job.place.kind.Kind, r.set.settings.options.Validation
 	if mode == ValidationOff {
 		return true
 	}
-	refusal := policy.Failure{Status: "NotFound", Advice: advice, Err: fmt.Errorf("no matches for kind %q in version %q", kind.Kind, kind.APIVersion())}
+	refusal := policy.Failure{Status: "NotFound", Advice: advice.Text, Err: fmt.Errorf("no matches for kind %q in version %q", kind.Kind, kind.APIVersion())}
 	d := l.job.refusedBy(refusal, mode)
 	d.At = l.job.document.At(change.Keys("apiVersion"))
-	l.tell(d)
+	at := d.At
+	if advice.Old == kind.Kind {
+		at = l.job.document.At(change.Keys("kind"))
+	}
+	l.tell(d.Replacing(at, advice))
 	return mode == ValidationWarn
 }
 
@@ -88,7 +104,7 @@ func (r *run) acceptsFields(l *loaded, memo *change.Memo) bool {
 		return false
 	}
 	for _, p := range unknown {
-		l.warnings = append(l.warnings, Warning{Text: p.Text, code: "field-unknown", field: j.document.At(p.Path)})
+		l.warnings = append(l.warnings, Warning{Text: p.Text, code: "field-unknown", field: j.document.At(p.Path), name: j.document.Key(p.Path), advice: p.Advice})
 	}
 	return true
 }
@@ -166,5 +182,8 @@ func (j *job) strictRefusal(unknown []schema.Problem) source.Diagnostic {
 	d := j.deny(policy.Failure{Status: "BadRequest", Err: fmt.Errorf("%s in version %q cannot be handled as a %s: strict decoding error: %s",
 		kind.Kind.Kind, kind.Version, kind.Kind.Kind, strings.Join(texts, ", "))})
 	d.At = j.document.At(unknown[0].Path)
+	for _, p := range unknown {
+		d = d.Replacing(j.document.Key(p.Path), p.Advice)
+	}
 	return d
 }

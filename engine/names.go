@@ -60,7 +60,7 @@ func (r *run) otherPolicy(d *manifest.Document) *source.Diagnostic {
 			return nil
 		}
 		problem = source.Warningf(d.At(change.Keys("kind")), "policy-kind-unknown", "no policy language has kind %s of %s, so preadmit ignores it", source.Name(kind.Kind), source.Name(kind.APIVersion())).
-			With(source.Suggest(kind.Kind, known))
+			Advised(source.Suggest(kind.Kind, known))
 	default:
 		return nil
 	}
@@ -82,9 +82,9 @@ func (r *run) tellNames() {
 			if known[anywhere(s)] {
 				continue
 			}
-			if advice := names.misspelt(s); advice != "" {
+			if advice := names.misspelt(s); advice.Text != "" {
 				known[anywhere(s)] = true // warn once
-				r.tell(source.Warningf(s.At, "name-unknown", "%s: there is no %s", s.ID, source.Name(describeSelected(s))).With(advice))
+				r.tell(source.Warningf(s.At, "name-unknown", "%s: there is no %s", s.ID, source.Name(describeSelected(s))).Advised(advice))
 			}
 		}
 	}
@@ -165,17 +165,17 @@ func (n *names) similar(s policy.Selected) string {
 	return source.Misspelt(own, n.pick(name, inVersion))
 }
 
-// misspelt returns advice about an unknown name, or "" if a definition that was not given may have
+// misspelt returns advice about an unknown name. It has no text if a definition that was not given may have
 // it.
-func (n *names) misspelt(s policy.Selected) string {
+func (n *names) misspelt(s policy.Selected) source.Advice {
 	own, name := selectedName(s)
 	isNamed := func(k *schema.Kind) bool { return name(k) == own }
 	inGroup := func(k *schema.Kind) bool { return isNamed(k) && wildcard.Match(s.Group, k.Group) }
 	if versions := n.pick(func(k *schema.Kind) string { return k.Version }, inGroup); len(versions) > 0 {
-		return "expected version " + source.Alternatives(versions)
+		return source.Advice{Text: "expected version " + source.Alternatives(versions)}
 	}
 	if near := n.similar(s); near != "" {
-		return "did you mean " + near + "?"
+		return source.Meant(own, near)
 	}
 	var groups []string
 	for _, k := range n.kinds() {
@@ -185,23 +185,23 @@ func (n *names) misspelt(s policy.Selected) string {
 	}
 	switch near := source.Misspelt(s.Group, groups); {
 	case near != "":
-		return "did you mean group " + near + "?"
+		return source.Advice{Text: "did you mean group " + near + "?"}
 	case len(groups) > 0 && n.isBuiltin(s.Group):
-		return "expected group " + source.Alternatives(groups)
+		return source.Advice{Text: "expected group " + source.Alternatives(groups)}
 	case n.isBuiltin(s.Group):
-		return fmt.Sprintf("no cluster serves that: the group is part of Kubernetes, and 'kubectl api-resources --api-group=%s' lists its resources", s.Group)
+		return source.Advice{Text: fmt.Sprintf("no cluster serves that: the group is part of Kubernetes, and 'kubectl api-resources --api-group=%s' lists its resources", s.Group)}
 	}
 	return n.bothMisspelt(s)
 }
 
 // bothMisspelt is misspelt for a name and a group that are both unknown.
-func (n *names) bothMisspelt(s policy.Selected) string {
+func (n *names) bothMisspelt(s policy.Selected) source.Advice {
 	group := func(k *schema.Kind) string { return k.Group }
 	s.Group = source.Misspelt(s.Group, n.pick(group, func(*schema.Kind) bool { return true }))
 	if near := n.similar(s); s.Group != "" && near != "" {
-		return "did you mean " + near + " of group " + s.Group + "?"
+		return source.Advice{Text: "did you mean " + near + " of group " + s.Group + "?"}
 	}
-	return ""
+	return source.Advice{}
 }
 
 // isBuiltin reports whether a group is part of Kubernetes, so that all its kinds are known.

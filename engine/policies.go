@@ -152,7 +152,7 @@ func (s *Set) misspelt(d *manifest.Document) source.Diagnostic {
 			With("expected a version of " + group)
 	}
 	return source.Errorf(d.At(change.Keys("kind")), "policy-kind-unknown", "no policy language has kind %s of %s", source.Name(kind.Kind), source.Name(kind.APIVersion())).
-		With(source.Suggest(kind.Kind, known))
+		Advised(source.Suggest(kind.Kind, known))
 }
 
 // policyKinds returns the kinds of all languages, and the group that has a kind with the given

@@ -169,7 +169,7 @@ func (f *files) decide(diagnostics []source.Diagnostic, secrets *redact.Redactor
 		if f.sensitive[d.At.File] || slices.ContainsFunc(d.Related, func(p source.Place) bool { return f.sensitive[p.At.File] }) ||
 			slices.ContainsFunc(d.Facts, func(fact source.Fact) bool { return f.sensitive[fact.At.File] }) {
 			*d = redact.Scope{All: true}.Message(d.With(""))
-			d.Excerpt, d.Facts = "", nil
+			d.Excerpt, d.Facts, d.Fixes = "", nil, nil
 		}
 	}
 	return secrets.Messages(diagnostics)

@@ -170,7 +170,7 @@ func (a *admitted) tellWarnings() {
 	a.job.result.Warnings = sent(warnings)
 	for _, w := range a.job.result.Warnings {
 		text := source.MessageOf(source.Span{Text: w.Text, Origin: w.origin})
-		d := source.Warningf(w.field, cmp.Or(w.code, "policy-warning"), "%v", text).Naming(w.At, w.By.String())
+		d := source.Warningf(w.field, cmp.Or(w.code, "policy-warning"), "%v", text).Naming(w.At, w.By.String()).Replacing(w.name, w.advice)
 		a.tell(a.explained(d, Warns, w.By, w.At))
 	}
 }
@@ -220,6 +220,9 @@ type Warning struct {
 	// in the manifest that the warning is about.
 	code  string
 	field source.Position
+	// advice replaces what is at name.
+	advice source.Advice
+	name   source.Position
 }
 
 // The limits of warnings in characters: beyond all of them together, each is cut.

@@ -326,8 +326,8 @@ func (n *names) unknown(selected []policy.Selected) string {
 		if n.know(s) {
 			continue
 		}
-		if advice := n.misspelt(s); advice != "" {
-			return "there is no " + describeSelected(s) + "; " + advice
+		if advice := n.misspelt(s); advice.Text != "" {
+			return "there is no " + describeSelected(s) + "; " + advice.Text
 		}
 	}
 	return ""

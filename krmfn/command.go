@@ -183,7 +183,7 @@ func unknownCommand(name string) error {
 	for _, c := range commands() {
 		names = append(names, c.name)
 	}
-	return misusef("command-unknown", "unknown command %q; %s", name, source.Suggest(name, names))
+	return misusef("command-unknown", "unknown command %q; %s", name, source.Suggest(name, names).Text)
 }
 
 // misuse is an error about how the program was called.

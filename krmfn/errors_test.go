@@ -126,6 +126,9 @@ func TestErrorsPage(t *testing.T) {
 				severities = append(severities, "an error with `--strict`")
 			}
 			fmt.Fprintf(&b, "\n### %s\n\n%s (%s). %s\n\n%s\n", e.Code, e.Title, strings.Join(severities, " or "), e.Cause, e.Advice)
+			if fixed, _ := filepath.Glob("testdata/fixes/" + e.Code + ".*"); len(fixed) > 0 {
+				b.WriteString("\nIn an editor, `preadmit lsp` offers a fix.\n")
+			}
 			if text := example[e.Code]; text != "" {
 				fmt.Fprintf(&b, "\n```\n%s```\n", text)
 			}

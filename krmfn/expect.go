@@ -55,7 +55,7 @@ func (f *functionConfig) expectations(value any) []expectation {
 		}
 		for name := range entry {
 			if !slices.Contains(expectationFields, name) {
-				f.fail(at.Key(name), "option-unknown", "unknown field", source.Suggest(name, expectationFields))
+				f.unknown(at.Key(name), "unknown field", source.Suggest(name, expectationFields))
 			}
 		}
 		all = append(all, f.expectation(entry, at))
@@ -141,7 +141,7 @@ func (e expectedAnnotations) unmet(said []policy.Annotation) (problems []string)
 		switch {
 		case !there:
 			problem := fmt.Sprintf("expected the audit annotation %s with %q", key, e[key])
-			if advice := source.Suggest(key, keys); advice != "" && len(keys) > 0 {
+			if advice := source.Suggest(key, keys).Text; advice != "" && len(keys) > 0 {
 				problem += "; " + advice
 			}
 			problems = append(problems, problem)

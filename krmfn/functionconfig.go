@@ -203,7 +203,7 @@ func (f *functionConfig) configMap(object map[string]any) {
 		at := change.Keys("data", name)
 		o := settings.Find(name, key)
 		if o == nil {
-			f.fail(at, "option-unknown", "unknown option", settings.Suggest(name, key))
+			f.unknown(at, "unknown option", settings.Suggest(name, key))
 			continue
 		}
 		text, problem := f.Text(o, data[name])
@@ -225,6 +225,13 @@ func (f *functionConfig) fail(at change.Path, code, message, advice string) {
 	d := source.Errorf(f.document.At(at), code, "%s", message).With(advice)
 	d.Field, d.Subject = at.String(), f.subject()
 	f.diagnostics = append(f.diagnostics, d)
+}
+
+// unknown reports an unknown key.
+func (f *functionConfig) unknown(at change.Path, message string, advice source.Advice) {
+	f.fail(at, "option-unknown", message, "")
+	last := &f.diagnostics[len(f.diagnostics)-1]
+	*last = last.AdvisedAt(f.document.Key(at), advice)
 }
 
 // subject names the functionConfig.

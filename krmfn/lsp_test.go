@@ -53,18 +53,7 @@ func playTranscript(t *testing.T, path string) {
 		t.Fatal("there are no files")
 	}
 	commands, files := string(data[:at[0]]), string(data[at[0]:])
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o777); err != nil { // the root of a repository
-		t.Fatal(err)
-	}
-	marks := sectionLine.FindAllStringSubmatchIndex(files, -1)
-	for i, m := range marks {
-		end := len(files)
-		if i+1 < len(marks) {
-			end = marks[i+1][0]
-		}
-		makeFile(t, dir, files[m[2]:m[3]], files[m[1]:end])
-	}
+	dir, _ := makeWorkspace(t, files)
 	e := &editorScript{t: t, dir: dir}
 	var b strings.Builder
 	for line := range strings.Lines(commands) {
@@ -92,6 +81,24 @@ func playTranscript(t *testing.T, path string) {
 	} else if got != string(data) {
 		t.Errorf("%s: expected\n%s\ngot\n%s", path, commands, b.String())
 	}
+}
+
+// makeWorkspace makes a directory, which is the root of a repository, with the files of a text.
+func makeWorkspace(t *testing.T, files string) (dir string, names []string) {
+	dir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	marks := sectionLine.FindAllStringSubmatchIndex(files, -1)
+	for i, m := range marks {
+		end := len(files)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+		}
+		names = append(names, files[m[2]:m[3]])
+		makeFile(t, dir, files[m[2]:m[3]], files[m[1]:end])
+	}
+	return dir, names
 }
 
 // editorScript is an editor that follows a script.
@@ -212,6 +219,8 @@ func (e *editorScript) ask(words []string) string {
 		}
 	case "rename":
 		return c.rename(words[1], at(), words[3])
+	case "actions":
+		return c.act(words[1], at(), words[3:]...)
 	case "symbols", "lenses":
 		method := map[string]string{"symbols": "documentSymbol", "lenses": "codeLens"}[words[0]]
 		found, _ := c.request("textDocument/"+method, map[string]any{"textDocument": map[string]any{"uri": c.uri(words[1])}}).([]any)
@@ -235,17 +244,89 @@ func (c *lspClient) rename(name string, at int, to string) string {
 	if answer["message"] != nil {
 		return answer["message"].(string)
 	}
-	changes, _ := answer["changes"].(map[string]any)
-	edits, _ := changes[c.uri(name)].([]any)
+	return c.apply(answer)
+}
+
+// apply makes the changes of an edit of the workspace, and returns their places.
+func (c *lspClient) apply(workspaceEdit map[string]any) string {
+	changes, _ := workspaceEdit["changes"].(map[string]any)
 	var b strings.Builder
-	for _, edit := range slices.Backward(edits) { // from the end, so that positions hold
-		edit := edit.(map[string]any)
-		span := edit["range"].(map[string]any)
-		fmt.Fprintln(&b, c.place(name, span))
-		text := c.texts[name]
-		c.replace(name, c.offset(text, span["start"]), c.offset(text, span["end"]), edit["newText"].(string))
+	for _, uri := range slices.Sorted(maps.Keys(changes)) {
+		name := c.nameOf(uri)
+		edits := slices.Clone(changes[uri].([]any))
+		start := func(edit any) int {
+			return c.offset(c.textOf(name), edit.(map[string]any)["range"].(map[string]any)["start"])
+		}
+		slices.SortStableFunc(edits, func(a, b any) int { return start(a) - start(b) })
+		for _, edit := range slices.Backward(edits) { // from the end, so that positions hold
+			edit := edit.(map[string]any)
+			span := edit["range"].(map[string]any)
+			fmt.Fprintln(&b, c.place(name, span))
+			if _, isOpen := c.texts[name]; !isOpen {
+				c.open(name)
+			}
+			text := c.texts[name]
+			c.replace(name, c.offset(text, span["start"]), c.offset(text, span["end"]), edit["newText"].(string))
+		}
 	}
 	return b.String()
+}
+
+// actions returns the actions between two offsets.
+func (c *lspClient) actions(name string, from, to int) []any {
+	text := c.texts[name]
+	found, _ := c.request("textDocument/codeAction", map[string]any{
+		"textDocument": map[string]any{"uri": c.uri(name)}, "range": map[string]any{"start": c.position(text, from), "end": c.position(text, to)},
+		"context": map[string]any{"diagnostics": []any{}},
+	}).([]any)
+	return found
+}
+
+// perform applies an action, and returns the lines that it changes.
+func (c *lspClient) perform(action map[string]any) string {
+	before := maps.Clone(c.texts)
+	c.apply(action["edit"].(map[string]any))
+	var b strings.Builder
+	for _, file := range slices.Sorted(maps.Keys(c.texts)) {
+		if before[file] != c.texts[file] {
+			b.WriteString(changedLines(file, before[file], c.texts[file]))
+		}
+	}
+	return b.String()
+}
+
+// act lists the actions at an offset, or applies the one with a title.
+func (c *lspClient) act(name string, at int, title ...string) string {
+	var b strings.Builder
+	for _, action := range c.actions(name, at, at) {
+		action := action.(map[string]any)
+		switch {
+		case len(title) == 0:
+			fmt.Fprintf(&b, "%s: %s\n", action["kind"], action["title"])
+		case action["title"] == title[0]:
+			return c.perform(action)
+		}
+	}
+	return b.String()
+}
+
+// changedLines shows the lines between the first and the last one that differ.
+func changedLines(name, before, after string) string {
+	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	var text strings.Builder
+	for _, line := range a {
+		fmt.Fprintf(&text, "%s - %s\n", name, strings.TrimSuffix(line, "\n"))
+	}
+	for _, line := range b {
+		fmt.Fprintf(&text, "%s + %s\n", name, strings.TrimSuffix(line, "\n"))
+	}
+	return text.String()
 }
 
 // cursor returns the offset of "^" in a text of a file.

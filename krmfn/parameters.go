@@ -90,7 +90,7 @@ func (a *application) readParameters(text string) []source.Diagnostic {
 		}
 		switch p := parameterNamed(g.Name); {
 		case p == nil:
-			fail("parameter-unknown", "unknown parameter", source.Suggest(g.Name, a.parameterNames()))
+			fail("parameter-unknown", "unknown parameter", source.Suggest(g.Name, a.parameterNames()).Text)
 		case (g.String == nil || *g.String == "") && g.Array == nil && g.Map == nil: // the user cleared it
 		case p.layout != "" && p.layout != a.layout.name:
 			fail("parameter-unused", "the parameter is for "+p.layout+", but the directory of the application holds "+a.layout.name, "remove the parameter")

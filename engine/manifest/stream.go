@@ -45,6 +45,7 @@
 //	emit.go, quote.go                from values to text
 //	splice.go, ending.go             from splices to text
 //	diagnose.go, mistake.go          reasons to refuse a text, and the mistakes that cause them
+//	mend.go                          edits that mend a mistake
 //	text.go                          the text of a single document
 //	value.go                         a single value
 //	made.go, object.go               streams of objects that are not in a file
@@ -342,7 +343,7 @@ func (r *streamReader) refuse(at int, why reason) *source.Diagnostic {
 // refuseAt reports a problem. It returns the diagnostic, which is not shown if there are too many.
 func (r *streamReader) refuseAt(at source.Position, why reason) *source.Diagnostic {
 	e := explanations[why]
-	d := source.Errorf(at, e.code, "%s", e.message).With(e.advice)
+	d := r.mended(source.Errorf(at, e.code, "%s", e.message).With(e.advice), why)
 	if why >= booleanKey {
 		d.Severity = source.Warning
 		if r.warnings++; r.warnings > limit.Messages {

@@ -19,9 +19,19 @@ func (r *Redactor) Messages(diagnostics []source.Diagnostic) []source.Diagnostic
 		d := &diagnostics[i]
 		*d = d.Saying(source.MessageOf(r.parts(d.Spans())...))
 		d.Field, d.Advice, d.Excerpt = r.masked(d.Field), r.masked(d.Advice), r.masked(d.Excerpt)
-		d.Facts = r.Facts(d.Facts)
+		d.Facts, d.Fixes = r.Facts(d.Facts), r.fixes(d.Fixes)
 	}
 	return diagnostics
+}
+
+// fixes returns the fixes that write no hidden value.
+func (r *Redactor) fixes(fixes []source.Fix) []source.Fix {
+	if r.hidesNothing() {
+		return fixes
+	}
+	return slices.DeleteFunc(slices.Clone(fixes), func(f source.Fix) bool {
+		return r.holds(f.Title) || slices.ContainsFunc(f.Edits, func(e source.Edit) bool { return r.holds(e.Old) || r.holds(e.New) })
+	})
 }
 
 // Facts returns facts without hidden values.

@@ -11,7 +11,7 @@
 // The files in order: source.go (Position, Place, Diagnostic), message.go (texts with origins), words.go
 // (texts that may be computed), printable.go (control characters), errors.go (diagnostics as errors),
 // fold.go (many diagnostics that say the same), catalogue.go with catalogue_running.go and catalogue_cluster.go (what each code means), suggest.go (advice about unknown
-// names).
+// names), fix.go (advice that programs can follow).
 package source
 
 import (
@@ -81,6 +81,8 @@ type Diagnostic struct {
 	Message string
 	// Advice says what was expected or what to do; it may be empty.
 	Advice string
+	// Fixes are changes of files that follow the advice. Each of them alone removes the cause.
+	Fixes []Fix
 	// Subject is the manifest that the message is about ("apps/Deployment/ns/name"),
 	// or empty.
 	Subject string
@@ -163,6 +165,14 @@ func (d Diagnostic) Relocated(to func(Position) Position) Diagnostic {
 	d.Also, d.Facts = slices.Clone(d.Also), slices.Clone(d.Facts)
 	for i := range d.Facts {
 		d.Facts[i].At = to(d.Facts[i].At)
+	}
+	d.Fixes = slices.Clone(d.Fixes)
+	for i := range d.Fixes {
+		d.Fixes[i].Edits = slices.Clone(d.Fixes[i].Edits)
+		for j := range d.Fixes[i].Edits {
+			e := &d.Fixes[i].Edits[j]
+			e.At, e.To = to(e.At), to(e.To)
+		}
 	}
 	for _, places := range [][]Place{d.Related, d.Also} {
 		for i := range places {

@@ -10,11 +10,11 @@ func TestSuggest(t *testing.T) {
 		"spec.oprtion": "did you mean request.operation?",
 		"xyzzy":        "expected policyPaths, kubernetesVersion or request.operation",
 	} {
-		if got := Suggest(name, known); got != want {
+		if got := Suggest(name, known).Text; got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	if got := Suggest("x", nil); got != "no name is possible here" {
+	if got := Suggest("x", nil).Text; got != "no name is possible here" {
 		t.Error(got)
 	}
 }

@@ -3,14 +3,14 @@ package source
 import "strings"
 
 // Suggest returns advice about an unknown name: the nearest known name, or else all known names.
-func Suggest(name string, known []string) string {
+func Suggest(name string, known []string) Advice {
 	if best := Nearest(name, known); best != "" {
-		return "did you mean " + best + "?"
+		return Meant(name, best)
 	}
 	if len(known) == 0 {
-		return "no name is possible here"
+		return Advice{Text: "no name is possible here"}
 	}
-	return "expected " + Alternatives(known)
+	return Advice{Text: "expected " + Alternatives(known)}
 }
 
 // Alternatives lists values: "a, b or c".

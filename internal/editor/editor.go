@@ -43,6 +43,31 @@ func End(text string, at int) int {
 	return at + n
 }
 
+// Word returns the offset of a name on the line of an offset of a text: its first occurrence at the offset or
+// after it, or else the last one before it. A part of another name is no occurrence.
+func Word(text string, near int, name string) (at int, ok bool) {
+	start := strings.LastIndexAny(text[:near], "\r\n") + 1
+	end := len(text)
+	if n := strings.IndexAny(text[near:], "\r\n"); n >= 0 {
+		end = near + n
+	}
+	for next := start; ; next++ {
+		n := strings.Index(text[next:end], name)
+		if n < 0 {
+			return at, ok
+		}
+		next += n
+		before, _ := utf8.DecodeLastRuneInString(text[start:next])
+		after, _ := utf8.DecodeRuneInString(text[next+len(name) : end])
+		if isWord(before) || isWord(after) {
+			continue
+		}
+		if at, ok = next, true; at >= near {
+			return at, ok
+		}
+	}
+}
+
 func isWord(char rune) bool {
 	return char == '_' || char == '-' || unicode.IsLetter(char) || unicode.IsDigit(char)
 }

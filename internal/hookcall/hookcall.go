@@ -161,7 +161,7 @@ func (c *Caller) Problems() []source.Diagnostic {
 func (c *Caller) unknown(t Target) source.Diagnostic {
 	advice := "give the MutatingWebhookConfiguration with -c"
 	if len(c.named) > 0 {
-		advice = source.Suggest(t.Name, slices.Sorted(maps.Keys(c.named)))
+		advice = source.Suggest(t.Name, slices.Sorted(maps.Keys(c.named))).Text
 	}
 	return source.Warningf(source.Position{}, "webhook-unknown", "option webhook: no MutatingWebhookConfiguration is named %s, and no webhook of one", source.Name(t.Name)).With(advice)
 }

@@ -26,6 +26,7 @@ func (s *server) capabilities() protocol.ServerCapabilities {
 		ReferencesProvider:     protocol.Boolean(true),
 		RenameProvider:         &protocol.RenameOptions{PrepareProvider: &yes},
 		DocumentSymbolProvider: protocol.Boolean(true),
+		CodeActionProvider:     &protocol.CodeActionOptions{CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix}},
 		CodeLensProvider:       &protocol.CodeLensOptions{},
 	}
 }

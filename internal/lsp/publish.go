@@ -15,6 +15,7 @@ import (
 type finding struct {
 	found    source.Diagnostic
 	from, to int
+	fixes    []fix
 }
 
 // findings are the findings in a file.
@@ -22,6 +23,13 @@ type findings struct {
 	// alone are those that the file has by itself, and others those that depend on other files, which
 	// only a complete check finds.
 	alone, others []finding
+}
+
+// all returns the findings in their order in the file.
+func (f *findings) all() []finding {
+	all := slices.Concat(f.alone, f.others)
+	slices.SortStableFunc(all, func(a, b finding) int { return a.from - b.from })
+	return all
 }
 
 // published are the findings that the client knows, by file.
@@ -57,28 +65,32 @@ func (p *published) shift(path string, before *text, change protocol.TextDocumen
 	of := p.of(path)
 	partial, ok := change.(*protocol.TextDocumentContentChangePartial)
 	if !ok {
-		of.others = nil
+		of.alone, of.others = nil, nil
 		return
 	}
 	from, to := before.offset(partial.Range.Start, unit), before.offset(partial.Range.End, unit)
 	by := len(partial.Text) - (to - from)
-	kept := of.others[:0:0]
-	for _, f := range of.others {
-		switch {
-		case f.from >= to:
-			f.from, f.to = f.from+by, f.to+by
-		case f.to > from:
-			continue
+	shifted := func(all []finding) []finding {
+		kept := all[:0:0]
+		for _, f := range all {
+			switch {
+			case f.from >= to:
+				f.from, f.to = f.from+by, f.to+by
+			case f.to > from:
+				continue
+			}
+			f.fixes = moved(f.fixes, path, from, to, by)
+			kept = append(kept, f)
 		}
-		kept = append(kept, f)
+		return kept
 	}
-	of.others = kept
+	of.alone, of.others = shifted(of.alone), shifted(of.others)
 }
 
 // locate finds the place of a diagnostic in the text of its file.
-func locate(of *text, d source.Diagnostic) finding {
+func (s *server) locate(of *text, d source.Diagnostic) finding {
 	from := of.offsetOf(d.At)
-	return finding{d, from, editor.End(of.content, from)}
+	return finding{d, from, editor.End(of.content, from), s.locateFixes(d.Fixes)}
 }
 
 // locateAll locates the findings in a file.
@@ -87,7 +99,7 @@ func (s *server) locateAll(path string, diagnostics []source.Diagnostic) []findi
 	var located []finding
 	for _, d := range diagnostics {
 		if s.pathOf(d) == path {
-			located = append(located, locate(of, d))
+			located = append(located, s.locate(of, d))
 		}
 	}
 	return located
@@ -134,8 +146,7 @@ func (s *server) publish(path string) {
 	if b := s.buffers[path]; b != nil {
 		params.Version = protocol.NewOptional(b.version)
 	}
-	all := slices.Concat(of.alone, of.others)
-	slices.SortStableFunc(all, func(a, b finding) int { return a.from - b.from })
+	all := of.all()
 	for _, f := range all {
 		params.Diagnostics = append(params.Diagnostics, s.diagnostic(text, f))
 	}

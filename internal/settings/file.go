@@ -185,6 +185,13 @@ func (r *fileReader) fail(at change.Path, code, message, advice string) {
 	r.problems = append(r.problems, d)
 }
 
+// unknown reports an unknown name: a key, or the value of an item.
+func (r *fileReader) unknown(at change.Path, message string, advice source.Advice) {
+	d := source.Errorf(r.document.At(at), "option-unknown", "%s", message).AdvisedAt(r.document.Key(at), advice)
+	d.Field = at.String()
+	r.problems = append(r.problems, d)
+}
+
 // fields reads a map with known keys.
 func (r *fileReader) fields(value any, at change.Path, known map[string]valueReader) {
 	object, ok := value.(map[string]any)
@@ -195,7 +202,7 @@ func (r *fileReader) fields(value any, at change.Path, known map[string]valueRea
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		switch read := known[key]; {
 		case read == nil:
-			r.fail(at.Key(key), "option-unknown", "unknown key", source.Suggest(key, slices.Sorted(maps.Keys(known))))
+			r.unknown(at.Key(key), "unknown key", source.Suggest(key, slices.Sorted(maps.Keys(known))))
 		case object[key] != nil:
 			read(object[key], at.Key(key))
 		}
@@ -248,7 +255,7 @@ func (r *fileReader) values(value any, at change.Path, refuse func(o *Option) st
 			continue
 		}
 		if o = Find(key, func(o *Option) string { return o.Flag }); o == nil {
-			r.fail(at, "option-unknown", "unknown option", Suggest(key, possible))
+			r.unknown(at, "unknown option", Suggest(key, possible))
 		} else if o.Once != "" {
 			r.fail(at, "option-value", "a file cannot set the option: "+o.Once, "give the flag --"+o.Flag)
 		} else {
@@ -394,11 +401,11 @@ func (r *fileReader) code(code string, at change.Path) bool {
 	if _, ok := source.Lookup(code); ok {
 		return true
 	}
-	d := "the page of errors lists all codes"
+	advice := source.Advice{Text: "the page of errors lists all codes"}
 	if best := source.Nearest(code, codes()); best != "" {
-		d = "did you mean " + best + "?"
+		advice = source.Meant(code, best)
 	}
-	r.fail(at, "option-unknown", fmt.Sprintf("no message has the code %q", code), d)
+	r.unknown(at, fmt.Sprintf("no message has the code %q", code), advice)
 	return false
 }
 
@@ -440,6 +447,7 @@ func (r *fileReader) severities(value any, at change.Path) {
 func (r *fileReader) accepted(value any, at change.Path) {
 	r.list(value, at, func(value any, at change.Path) {
 		a := triage.Acceptance{At: r.document.At(at)}
+		a.Removal, _ = r.document.Without(at)
 		r.fields(value, at, map[string]valueReader{
 			"code": r.text(&a.Code), "policy": r.text(&a.Policy), "object": r.text(&a.Object), "path": r.text(&a.Path), "reason": r.text(&a.Reason),
 		})

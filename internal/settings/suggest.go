@@ -11,10 +11,10 @@ import (
 // Suggest returns advice for a name that no option has in a frontend: the nearest name, or else all
 // names that are possible in its place. name returns the names of options in the frontend, and
 // further are other names that are possible.
-func Suggest(text string, name func(o *Option) string, further ...string) string {
+func Suggest(text string, name func(o *Option) string, further ...string) source.Advice {
 	best, siblings := nearest(text, name, further)
 	if best != "" {
-		return "did you mean " + best + "?"
+		return source.Meant(text, best)
 	}
 	return source.Suggest(text, siblings)
 }

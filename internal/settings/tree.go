@@ -48,7 +48,7 @@ func Read(t Tree, c *Config, object map[string]any, at change.Path, further ...s
 		nested, isMap := value.(map[string]any)
 		switch {
 		case o == nil && !isGroup(t, name):
-			t.Unknown(at, Suggest(name, t.Name, further...))
+			t.Unknown(at, Suggest(name, t.Name, further...).Text)
 		case value == nil, isLater:
 		case o != nil:
 			set(t, c, o, value, at)

@@ -20,6 +20,8 @@ type Acceptance struct {
 	// Reason says why the findings are accepted.
 	Reason string
 	At     source.Position
+	// Removal removes the entry from its file. Its position is unknown if that is not possible.
+	Removal source.Edit
 }
 
 // String describes what is accepted.

@@ -72,7 +72,7 @@ func ReadBaseline(name string, text []byte, commands []string) (Baseline, []sour
 			items, isList := d.Object()[command].([]any)
 			switch {
 			case !slices.Contains(commands, command):
-				fail(at, "unknown key", source.Suggest(command, commands))
+				fail(at, "unknown key", source.Suggest(command, commands).Text)
 			case !isList && d.Object()[command] != nil:
 				fail(at, "expected a list", "")
 			}
@@ -93,7 +93,7 @@ func entryOf(item any) (entry Entry, problem string) {
 	object, ok := item.(map[string]any)
 	for key := range object {
 		if !slices.Contains(fields, key) {
-			return entry, fmt.Sprintf("unknown key %q; %s", key, source.Suggest(key, fields))
+			return entry, fmt.Sprintf("unknown key %q; %s", key, source.Suggest(key, fields).Text)
 		}
 	}
 	if !ok || json.Unmarshal(manifest.JSON(object), &entry) != nil || entry.Code == "" || entry.Count < 0 || entry.Count > math.MaxInt32 {

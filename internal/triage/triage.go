@@ -117,6 +117,9 @@ func (j *Judge) Unused(counts func(a *Acceptance) bool) (unused []source.Diagnos
 		}
 		d := source.Warningf(a.At, "acceptance-unused", "nothing is found any more that this accepts: %v", a).
 			With("remove it from the configuration file, or correct its patterns")
+		if a.Removal.At.IsKnown() {
+			d = d.Mended("Remove the acceptance", a.Removal)
+		}
 		if d, counts := j.Judge(Finding{Diagnostic: d}, false); counts {
 			unused = append(unused, d)
 		}

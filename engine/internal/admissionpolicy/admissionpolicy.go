@@ -39,6 +39,8 @@ type Language struct {
 	Denied func(policy, binding string, err error) error
 	// Rules reads the match blocks.
 	Rules match.Host
+	// Actions are the validationActions of a binding; nil if bindings have none.
+	Actions []string
 	// TypedParams means that params of built-in kinds have apiVersion and kind.
 	TypedParams bool
 
@@ -64,7 +66,7 @@ func (l *Language) Decodes(r *Reader, advice func(change.Path) string) bool {
 	kind := r.Doc.Document.Kind()
 	span, known := l.Served[kind.Version]
 	refuse := func(advice, format string, args ...any) bool {
-		r.Doc.Advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf(format, args...), advice)
+		r.Doc.Unserved(fmt.Sprintf(format, args...), advice, l.best())
 		return false
 	}
 	switch {
@@ -81,9 +83,20 @@ func (l *Language) Decodes(r *Reader, advice func(change.Path) string) bool {
 		if strings.HasPrefix(p.Text, "unknown field ") {
 			code = "policy-field-unknown"
 		}
-		r.Doc.Advise(p.Path, code, p.Text, advice(p.Path))
+		p.Advice.Text = advice(p.Path)
+		r.Doc.Mistaken(p.Path, code, p.Text, p.Advice)
 	}
 	return len(problems) == 0
+}
+
+// best returns the best apiVersion that the server serves; "" if it serves none.
+func (l *Language) best() string {
+	for _, version := range l.Versions {
+		if l.Served[version].holds(l.Minor) {
+			return Group + "/" + version
+		}
+	}
+	return ""
 }
 
 // served returns the advice to use a version that the server serves.

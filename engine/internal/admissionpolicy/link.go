@@ -2,6 +2,8 @@ package admissionpolicy
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -41,11 +43,29 @@ func (l *Language) Link(documents []*manifest.Document, problems [][]source.Diag
 	for _, p := range linked {
 		slices.SortFunc(p.Bindings, func(a, b *Binding) int { return cmp.Compare(a.Name, b.Name) })
 		if len(p.Bindings) == 0 && !broken.bound[p.Name] {
-			diagnostics = append(diagnostics, source.Warningf(p.At, "policy-without-binding", "%s %s has no binding, so it does nothing", source.Literal(l.Kind), source.Name(p.Name)).
-				With("give a "+l.Kind+"Binding with spec.policyName: "+p.Name))
+			diagnostics = append(diagnostics, l.unbound(p))
 		}
 	}
 	return slices.DeleteFunc(linked, func(p *Policy) bool { return unsound[p] }), diagnostics
+}
+
+// unbound reports a policy without a binding.
+func (l *Language) unbound(p *Policy) source.Diagnostic {
+	d := source.Warningf(p.At, "policy-without-binding", "%s %s has no binding, so it does nothing", source.Literal(l.Kind), source.Name(p.Name)).
+		With("give a " + l.Kind + "Binding with spec.policyName: " + p.Name)
+	if edit, ok := p.Document.After(l.binding(p)); ok {
+		return d.Mended("Add a binding", edit)
+	}
+	return d
+}
+
+// binding returns the text of a binding for a policy, which applies it everywhere.
+func (l *Language) binding(p *Policy) string {
+	text := fmt.Sprintf("---\napiVersion: %s\nkind: %sBinding\nmetadata:\n  name: %s\nspec:\n  policyName: %[3]s\n", p.Document.Kind().APIVersion(), l.Kind, p.Name)
+	if len(l.Actions) > 0 {
+		text += "  validationActions: [" + l.Actions[0] + "]\n"
+	}
+	return text
 }
 
 // broken are the names of policies with errors, and of policies that bindings with errors bind.
@@ -81,7 +101,7 @@ func (l *Language) bind(policies map[string]*Policy, bindings []*Binding, broken
 		case !broken.policies[b.policy]:
 			diagnostics = append(diagnostics, source.Warningf(b.Document.At(change.Keys("spec", "policyName")), "binding-without-policy",
 				"%sBinding %s: there is no policy %q, so the binding does nothing", source.Literal(l.Kind), source.Name(b.Name), source.Name(b.policy)).
-				With("give the policy as well, or correct spec.policyName"))
+				AdvisedAt(b.Document.At(change.Keys("spec", "policyName")), source.Expected("give the policy as well, or correct spec.policyName", b.policy, slices.Sorted(maps.Keys(policies)))))
 		}
 	}
 	return diagnostics

@@ -12,6 +12,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/internal/celenv/library"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
@@ -31,7 +32,7 @@ type Problem struct {
 	Expression, Offset int
 	Code, Text         string
 	// Advice is empty if it depends on all kinds of the policy.
-	Advice string
+	Advice source.Advice
 	// Field is the field that objects may lack, if the code is ParentMissing.
 	Field string
 	// Guarded says that the policy checks first, so that the problem may never occur for objects
@@ -59,7 +60,7 @@ const (
 func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression) ([]Problem, error) {
 	t := &typed{
 		provider: &provider{variables: map[string]*types.Type{}, declared: e.host.types, scope: e.host.variable.TypeName(), patches: true},
-		kind:     kind, names: map[*schema.Type]string{}, types: map[string]*schema.Type{},
+		kind:     kind, names: map[*schema.Type]string{}, types: map[string]*schema.Type{}, missed: map[string]*schema.Type{},
 	}
 	env, err := e.typedEnv(t, hasParams)
 	if err != nil {
@@ -100,6 +101,11 @@ func (t *typed) issues(index int, text string, issues *cel.Issues) (problems []P
 		if code := problemCode(problem.Message); code != "" {
 			at := offset(text, problem.Location.Line(), problem.Location.Column())
 			problems = append(problems, Problem{Expression: index, Offset: at, Code: code, Text: t.readable(problem.Message)})
+			if match := undefinedField().FindStringSubmatch(problem.Message); match != nil {
+				if near := source.Nearest(match[1], t.missed[match[1]].FieldNames()); near != "" {
+					problems[len(problems)-1].Advice = source.Meant(match[1], near)
+				}
+			}
 		}
 	}
 	return problems
@@ -126,6 +132,8 @@ type typed struct {
 	kind  *schema.Kind
 	names map[*schema.Type]string
 	types map[string]*schema.Type
+	// missed are the types that do not have a field which expressions read, by its name.
+	missed map[string]*schema.Type
 }
 
 var _ types.Provider = (*typed)(nil) // which cel-go takes as any
@@ -172,6 +180,7 @@ func (t *typed) FindStructFieldType(name, field string) (*types.FieldType, bool)
 	if s := t.types[name]; s != nil {
 		declared := s.Declared(field)
 		if declared == nil {
+			t.missed[field] = s
 			return nil, false
 		}
 		return &types.FieldType{Type: t.celType(declared.Type)}, true
@@ -179,6 +188,7 @@ func (t *typed) FindStructFieldType(name, field string) (*types.FieldType, bool)
 	if s := t.objectType(name); s != nil && s.Fields != nil && s.Elem == nil && !s.Preserve {
 		declared := s.Declared(field)
 		if declared == nil {
+			t.missed[field] = s
 			return nil, false
 		}
 		// Lists, maps and structs may be written as Objects and as maps.
@@ -223,6 +233,9 @@ func problemCode(message string) string {
 	}
 	return ""
 }
+
+// undefinedField matches the message about a field that a type does not have.
+var undefinedField = lazyregexp.New(`^undefined field '(\w+)'`)
 
 var typeName = lazyregexp.New(`kind\d+\.(\w*)`)
 

@@ -13,6 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // patchLiteral is a JSONPatch literal in an expression, as far as it is constant.
@@ -161,7 +162,7 @@ func (t *typed) parents(expressions []Expression, trees []*ast.AST) (problems []
 			problems = append(problems, Problem{
 				Expression: i, Offset: offsetOf(x.Text, trees[i], terms(l.path)[0]), Code: ParentMissing, Field: field,
 				Text:   fmt.Sprintf("the operation fails on objects without %s, which %s %s may lack", field, t.kind.APIVersion(), t.kind.Kind.Kind),
-				Advice: "where !has(object." + field + "), add " + pointer + " first, or all of it at once",
+				Advice: source.Advice{Text: "where !has(object." + field + "), add " + pointer + " first, or all of it at once"},
 			})
 		}
 	}

@@ -37,7 +37,11 @@ func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 
 // warn adds a finding about a field of the spec.
 func (c *checker) warn(at source.Position, code, advice, format string, args ...any) {
-	d := source.Warningf(at, code, format, args...).With(advice)
+	c.warnAdvised(at, code, source.Advice{Text: advice}, format, args...)
+}
+
+func (c *checker) warnAdvised(at source.Position, code string, advice source.Advice, format string, args ...any) {
+	d := source.Warningf(at, code, format, args...).Advised(advice)
 	d.Subject, d.Excerpt = c.mutator.subject(), c.mutator.document.Excerpt(at)
 	c.found = append(c.found, d)
 }
@@ -175,7 +179,7 @@ func (c *checker) checkLocation() {
 		}
 	}
 	if first != nil {
-		c.warn(c.mutator.node(first.depth), first.code, first.advice, "%s", first.text)
+		c.warnAdvised(c.mutator.node(first.depth), first.code, first.advice, "%s", first.text)
 	}
 }
 
@@ -192,8 +196,10 @@ func (c *checker) checkMetadata() {
 
 // misfit describes where and why a location does not fit a kind.
 type misfit struct {
-	depth              int
-	code, advice, text string
+	depth  int
+	code   string
+	advice source.Advice
+	text   string
 }
 
 // misfit returns where the location does not fit a kind, nil if it fits.
@@ -206,7 +212,7 @@ func (c *checker) misfit(kind *schema.Kind) *misfit {
 		}
 		if n.list {
 			if of = of.ItemType(); of == nil {
-				return &misfit{depth, "type-mismatch", "end the location before, or name a field", fmt.Sprintf("%s of %s is no list", c.mutator.location[:depth], named(kind))}
+				return &misfit{depth, "type-mismatch", source.Advice{Text: "end the location before, or name a field"}, fmt.Sprintf("%s of %s is no list", c.mutator.location[:depth], named(kind))}
 			}
 			if bad := c.misfitKey(of, depth, kind); bad != nil {
 				return bad
@@ -215,9 +221,9 @@ func (c *checker) misfit(kind *schema.Kind) *misfit {
 		}
 		switch {
 		case of.IsList:
-			return &misfit{depth, "type-mismatch", "select its items with [key: value] or [key: *]", fmt.Sprintf("%s of %s is a list", c.mutator.location[:depth], named(kind))}
+			return &misfit{depth, "type-mismatch", source.Advice{Text: "select its items with [key: value] or [key: *]"}, fmt.Sprintf("%s of %s is a list", c.mutator.location[:depth], named(kind))}
 		case of.Scalar != schema.NotScalar:
-			return &misfit{depth, "type-mismatch", "end the location before", fmt.Sprintf("%s of %s is a single value", c.mutator.location[:depth], named(kind))}
+			return &misfit{depth, "type-mismatch", source.Advice{Text: "end the location before"}, fmt.Sprintf("%s of %s is a single value", c.mutator.location[:depth], named(kind))}
 		case of.Declared(n.name) == nil && (of.Preserve || of.Elem == nil && len(of.Fields) == 0):
 			return nil
 		}
@@ -247,7 +253,8 @@ func (c *checker) misfitKey(item *schema.Type, depth int, kind *schema.Kind) *mi
 	_, isInteger := n.key.(int64)
 	if isText && key.Scalar == schema.Integer || isInteger && key.Scalar == schema.String {
 		return &misfit{
-			depth, "type-mismatch", "write the key as the field has it: numbers without quotes, texts with letters or in quotes",
+			depth, "type-mismatch",
+			source.Advice{Text: "write the key as the field has it: numbers without quotes, texts with letters or in quotes"},
 			fmt.Sprintf("%s never equals %s of an item of %s of %s, which is of another type", n, n.name, list, named(kind)),
 		}
 	}
@@ -265,7 +272,7 @@ func (c *checker) misfitValue(of *schema.Type, kind *schema.Kind) *misfit {
 	switch c.mutator.action.(type) {
 	case *set:
 		if !of.IsList && of.Scalar != schema.Untyped {
-			return &misfit{depth, "type-mismatch", "end the location with a list of values", fmt.Sprintf("%s of %s is no list", c.mutator.location, named(kind))}
+			return &misfit{depth, "type-mismatch", source.Advice{Text: "end the location with a list of values"}, fmt.Sprintf("%s of %s is no list", c.mutator.location, named(kind))}
 		}
 		value = parameters.At("values", "fromList").Value
 	case *constant:
@@ -276,7 +283,7 @@ func (c *checker) misfitValue(of *schema.Type, kind *schema.Kind) *misfit {
 		if strings.HasPrefix(problems[0].Text, "unknown field ") {
 			code = "field-undefined"
 		}
-		return &misfit{depth, code, "", fmt.Sprintf("what it writes does not fit %s of %s: %s", c.mutator.location, named(kind), problems[0].Text)}
+		return &misfit{depth, code, source.Advice{}, fmt.Sprintf("what it writes does not fit %s of %s: %s", c.mutator.location, named(kind), problems[0].Text)}
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (r *reader) unknown(n policy.Node, name string, of *schema.Type) {
 		return
 	}
 	at := n.Path.Key(name)
-	r.doc.Report(source.Warningf(r.doc.Document.At(at), "policy-field-unknown", "unknown field %q: an API server drops it", name).With(expected), at)
+	r.doc.Report(source.Warningf(r.doc.Document.At(at), "policy-field-unknown", "unknown field %q: an API server drops it", name).AdvisedAt(r.doc.Document.Key(at), source.Expected(expected, name, of.FieldNames())), at)
 }
 
 // matchCriteria returns the names of the fields of match.

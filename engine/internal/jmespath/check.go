@@ -11,8 +11,9 @@ import (
 // Problem is a call of a function that always fails, at Offset bytes from the start of the
 // expression.
 type Problem struct {
-	Text, Advice string
-	Offset       int
+	Text   string
+	Advice source.Advice
+	Offset int
 }
 
 // Check reports the calls in an expression that always fail: of unknown functions, with a wrong
@@ -94,27 +95,29 @@ func (c *checker) check(n Node) kindSet {
 
 func (c *checker) call(n Node) kindSet {
 	offset := c.offsetOf(n.Name)
-	report := func(text, advice string) { c.problems = append(c.problems, Problem{text, advice, offset}) }
+	report := func(text string, advice source.Advice) {
+		c.problems = append(c.problems, Problem{text, advice, offset})
+	}
 	signature, known := c.functions[n.Name]
 	var given []kindSet
 	for _, child := range n.Children {
 		given = append(given, c.check(child))
 	}
 	if !known {
-		advice := "see the functions of this dialect of JMESPath"
+		advice := source.Advice{Text: "see the functions of this dialect of JMESPath"}
 		if near := source.Nearest(n.Name, slices.Sorted(maps.Keys(c.functions))); near != "" {
-			advice = "did you mean " + near + "()?"
+			advice = source.Advice{Text: "did you mean " + near + "()?", Old: n.Name, New: near}
 		}
 		report("there is no function "+n.Name+"()", advice)
 		return kinds['v'].of
 	}
 	if err := signature.Check(len(given)); err != nil {
-		report(n.Name+"() "+err.Error(), "give the arguments that the function takes")
+		report(n.Name+"() "+err.Error(), source.Advice{Text: "give the arguments that the function takes"})
 		return signature.result()
 	}
 	for i, of := range given {
 		if want := signature.Kind(i); kinds[want].of&of == 0 {
-			report(n.Name+"(): "+wrongKind(i, want, of).Error(), "convert the argument first, or use another function")
+			report(n.Name+"(): "+wrongKind(i, want, of).Error(), source.Advice{Text: "convert the argument first, or use another function"})
 		}
 	}
 	return signature.result()

@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 		}
 		var got []string
 		for _, p := range Kyverno().Check(expression, n) {
-			got = append(got, fmt.Sprintf("%d: %s: %s", p.Offset, p.Text, p.Advice))
+			got = append(got, fmt.Sprintf("%d: %s: %s", p.Offset, p.Text, p.Advice.Text))
 		}
 		if strings.Join(got, "; ") != want {
 			t.Errorf("%s:\n%s\nwant\n%s", expression, strings.Join(got, "; "), want)

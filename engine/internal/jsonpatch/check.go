@@ -7,6 +7,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Keys of a JSON Pointer that are not known before the patch is applied: AnyKey is a single one, or an
@@ -19,8 +20,9 @@ const (
 // Misfit says why an operation does not fit the objects of a kind.
 type Misfit struct {
 	// Undefined says that the kind has no such field. Otherwise the field is of another type.
-	Undefined    bool
-	Text, Advice string
+	Undefined bool
+	Text      string
+	Advice    source.Advice
 }
 
 // Misfit returns why an operation does not fit the objects of a kind; nil if it may fit. An operation
@@ -70,7 +72,7 @@ func (w *walk) to(keys []string) *schema.Type {
 			if len(t.Fields) == 0 || key == AnyKey {
 				return nil
 			}
-			w.fail(true, w.kind.SuggestField(t, key, fields), "%s has no field %s", w.title(), dotted(keys[:i+1]))
+			w.misfit = &Misfit{true, fmt.Sprintf("%s has no field %s", w.title(), dotted(keys[:i+1])), w.kind.SuggestField(t, key, fields)}
 		default:
 			inMap = t.Declared(key) == nil
 			t, fields = t.FieldType(key), fields.Key(key)
@@ -83,7 +85,7 @@ func (w *walk) to(keys []string) *schema.Type {
 }
 
 func (w *walk) fail(undefined bool, advice, format string, args ...any) {
-	w.misfit = &Misfit{Undefined: undefined, Text: fmt.Sprintf(format, args...), Advice: advice}
+	w.misfit = &Misfit{undefined, fmt.Sprintf(format, args...), source.Advice{Text: advice}}
 }
 
 func (w *walk) title() string { return w.kind.APIVersion() + " " + w.kind.Kind.Kind }

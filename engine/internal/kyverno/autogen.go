@@ -84,12 +84,12 @@ func (d *definition) checkAutogen() (found []source.Diagnostic) {
 			at := d.document.In(path, offset)
 			advice := source.Suggest(name, known)
 			if slices.Contains(known, strings.TrimSpace(name)) {
-				advice = "remove the blanks, which Kyverno takes for a part of the name"
+				advice = source.Advice{Text: "remove the blanks, which Kyverno takes for a part of the name", Old: name, New: strings.TrimSpace(name)}
 			}
 			found = append(found, source.Diagnostic{
 				At: at, Severity: source.Warning, Code: "name-unknown", Subject: "policy " + d.name, Field: path.String(),
-				Message: fmt.Sprintf("Kyverno extends policies to no controller %q", name), Advice: advice, Excerpt: d.document.Excerpt(at),
-			})
+				Message: fmt.Sprintf("Kyverno extends policies to no controller %q", name), Excerpt: d.document.Excerpt(at),
+			}.Advised(advice))
 		}
 		offset += len(name) + 1
 	}

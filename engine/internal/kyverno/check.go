@@ -24,9 +24,10 @@ const maxCheckedKinds = 40
 type misfit struct {
 	// path is that of the part. offset is where the part begins in the text at the path, if it is in
 	// one; or it is atKey.
-	path               change.Path
-	offset             int
-	code, text, advice string
+	path       change.Path
+	offset     int
+	code, text string
+	advice     source.Advice
 }
 
 // atKey is the offset of a part that is the key of its path.
@@ -132,7 +133,7 @@ func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found
 			case m.offset > 0:
 				at = r.policy.document.In(m.path, m.offset)
 			}
-			found = append(found, r.warning(at, m.path, m.code, m.text, m.advice))
+			found = append(found, r.warning(at, m.path, m.code, m.text, "").Advised(m.advice))
 		}
 	}
 	return found
@@ -161,7 +162,7 @@ func misfitsOf(n policy.Node, t *schema.Type, k *schema.Kind, field change.Path)
 	if len(t.Check(n.Value)) == 0 {
 		return nil
 	}
-	return []misfit{{n.Path, 0, "type-mismatch", fmt.Sprintf("%s of %s is %s, and the patch writes %s", field, titleOf(k), typeWord(t), valueWord(n.Value)), "write a value of the field's type"}}
+	return []misfit{{n.Path, 0, "type-mismatch", fmt.Sprintf("%s of %s is %s, and the patch writes %s", field, titleOf(k), typeWord(t), valueWord(n.Value)), source.Advice{Text: "write a value of the field's type"}}}
 }
 
 // misfitOperations compares the JSON Patches at n with a kind.

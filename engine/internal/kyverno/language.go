@@ -144,8 +144,7 @@ func (r *reader) checkVersion() bool {
 	if slices.Contains(known, kind.Version) {
 		return true
 	}
-	r.doc.Advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("%s of %s is not known", kind.Kind, kind.APIVersion()),
-		"expected apiVersion: "+group+"/"+known[0])
+	r.doc.Unserved(fmt.Sprintf("%s of %s is not known", kind.Kind, kind.APIVersion()), "expected apiVersion: "+group+"/"+known[0], group+"/"+known[0])
 	return false
 }
 

@@ -74,7 +74,7 @@ func namesOf(definitions []*definition) []string {
 
 // unknown warns about a name that is not one of the known names.
 func (r *reader) unknown(n policy.Node, code, format string, known []string) {
-	d := source.Warningf(r.doc.Document.At(n.Path), code, format, n.Text()).With(source.Suggest(n.Text(), known))
+	d := source.Warningf(r.doc.Document.At(n.Path), code, format, n.Text()).Advised(source.Suggest(n.Text(), known))
 	r.doc.Report(d, n.Path)
 }
 

@@ -491,8 +491,8 @@ func (d *definition) checkCalls() (found []source.Diagnostic) {
 			at := e.at(d.document, p.Offset)
 			found = append(found, source.Diagnostic{
 				At: at, Severity: source.Warning, Code: source.CodeCallFails, Subject: d.document.Kind().Kind + " " + d.key(),
-				Field: e.node.Path.String(), Message: p.Text + ", so the rule fails", Advice: p.Advice, Excerpt: d.document.Excerpt(at),
-			})
+				Field: e.node.Path.String(), Message: p.Text + ", so the rule fails", Excerpt: d.document.Excerpt(at),
+			}.Advised(p.Advice))
 		}
 	}
 	return found

@@ -67,8 +67,8 @@ func (d *definition) checkControllers(spec policy.Node) (found []source.Diagnost
 			at := d.document.At(chosen.Path)
 			found = append(found, source.Diagnostic{
 				At: at, Severity: source.Warning, Code: "name-unknown", Subject: "policy " + d.name, Field: chosen.Path.String(),
-				Message: fmt.Sprintf("Kyverno extends policies to no controller %q", name), Advice: source.Suggest(name, known), Excerpt: d.document.Excerpt(at),
-			})
+				Message: fmt.Sprintf("Kyverno extends policies to no controller %q", name), Excerpt: d.document.Excerpt(at),
+			}.Advised(source.Suggest(name, known)))
 		}
 	}
 	return found

@@ -7,6 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // checkFields checks a policy or an exception with the CustomResourceDefinition of its kind. Those
@@ -17,11 +18,11 @@ func checkFields(r *policydoc.Reader) {
 		kind = "MutatingPolicy"
 	}
 	r.Conforms(r.Root, policydoc.TypeOf(kind), func(n policy.Node, name string, of *schema.Type) {
-		advice := elsewhere[name]
-		if advice == "" {
-			advice = "expected " + strings.Join(of.FieldNames(), ", ")
+		advice := source.Advice{Text: elsewhere[name]}
+		if advice.Text == "" {
+			advice = source.Expected("expected "+strings.Join(of.FieldNames(), ", "), name, of.FieldNames())
 		}
-		r.Advise(n.Path.Key(name), "policy-field-unknown", fmt.Sprintf("unknown field %q", n.Path.Key(name)), advice)
+		r.Mistaken(n.Path.Key(name), "policy-field-unknown", fmt.Sprintf("unknown field %q", n.Path.Key(name)), advice)
 	})
 }
 

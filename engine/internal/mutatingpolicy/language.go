@@ -105,8 +105,7 @@ func checkVersion(r *policydoc.Reader) bool {
 	for i, version := range known {
 		expected[i] = group + "/" + version
 	}
-	r.Advise(change.Keys("apiVersion"), "policy-version-unknown", fmt.Sprintf("Kyverno has no %s of %s", kind.Kind, kind.APIVersion()),
-		"expected apiVersion: "+strings.Join(expected, ", "))
+	r.Unserved(fmt.Sprintf("Kyverno has no %s of %s", kind.Kind, kind.APIVersion()), "expected apiVersion: "+strings.Join(expected, ", "), expected[0])
 	return false
 }
 

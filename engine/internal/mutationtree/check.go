@@ -20,9 +20,10 @@ func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
 
 // misfit is a part of a tree that does not fit a kind.
 type misfit struct {
-	at                 source.Position
-	path               change.Path
-	code, text, advice string
+	at         source.Position
+	path       change.Path
+	code, text string
+	advice     source.Advice
 }
 
 func (r *rule) check(schemas *schema.Registry) (found []source.Diagnostic) {
@@ -34,7 +35,7 @@ func (r *rule) check(schemas *schema.Registry) (found []source.Diagnostic) {
 				if count[m.path.String()]++; count[m.path.String()] < len(kinds) {
 					continue
 				}
-				d := source.Warningf(m.at, m.code, "%s", m.text).With(m.advice)
+				d := source.Warningf(m.at, m.code, "%s", m.text).Advised(m.advice)
 				d.Subject, d.Field, d.Excerpt = r.id().String(), m.path.String(), r.document.Excerpt(m.at)
 				found = append(found, d)
 			}
@@ -131,6 +132,7 @@ func (c kindCheck) misfitField(f field, of *schema.Type, above change.Path) []mi
 func (c kindCheck) mismatch(t tree, field change.Path, what string) []misfit {
 	return []misfit{{
 		c.rule.document.At(t.at), t.at, "type-mismatch",
-		fmt.Sprintf("%s of %s %s is %s", field, c.kind.APIVersion(), c.kind.Kind.Kind, what), "write a value of the field's type",
+		fmt.Sprintf("%s of %s %s is %s", field, c.kind.APIVersion(), c.kind.Kind.Kind, what),
+		source.Advice{Text: "write a value of the field's type"},
 	}}
 }

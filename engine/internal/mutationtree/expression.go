@@ -6,6 +6,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
@@ -64,12 +65,12 @@ func (c *compiler) parseExpression(text, language string, at change.Path, offset
 	case languageCEL:
 		program, err := c.cel.TreeExpression(text)
 		if err != nil {
-			c.failIn(at, offset+err.Offset, "CEL: "+err.Text, "")
+			c.failIn(at, offset+err.Offset, "CEL: "+err.Text, source.Advice{})
 		}
 		return celExpression{program}
 	default:
 		c.failIn(at, 1, fmt.Sprintf("there is no expression language %q", language),
-			`expected (jp; …) or (cel; …); write \(…)\ for a text that begins and ends like this one`)
+			source.Advice{Text: `expected (jp; …) or (cel; …); write \(…)\ for a text that begins and ends like this one`})
 		return literal{}
 	}
 }

@@ -55,16 +55,23 @@ type compiler struct {
 }
 
 func (c *compiler) fail(at change.Path, message, advice string) {
-	c.report(c.document.At(at), at, "policy-invalid", message, advice)
+	c.report(c.document.At(at), at, "policy-invalid", message, source.Advice{Text: advice})
 }
 
 // failIn reports an error in an expression, at a byte offset of the string at a path.
-func (c *compiler) failIn(at change.Path, offset int, message, advice string) {
+func (c *compiler) failIn(at change.Path, offset int, message string, advice source.Advice) {
 	c.report(c.document.In(at, offset), at, "expression-invalid", message, advice)
 }
 
-func (c *compiler) report(position source.Position, at change.Path, code, message, advice string) {
-	d := source.Errorf(position, code, "%s", message).With(advice)
+func (c *compiler) report(position source.Position, at change.Path, code, message string, advice source.Advice) {
+	d := source.Errorf(position, code, "%s", message).Advised(advice)
+	d.Subject, d.Field = c.subject, at.String()
+	c.problems = append(c.problems, d)
+}
+
+// unknown reports an unknown field.
+func (c *compiler) unknown(at change.Path, advice source.Advice) {
+	d := source.Errorf(c.document.At(at), "policy-field-unknown", "unknown field").AdvisedAt(c.document.Key(at), advice)
 	d.Subject, d.Field = c.subject, at.String()
 	c.problems = append(c.problems, d)
 }
@@ -78,11 +85,11 @@ func (c *compiler) object(value any, at change.Path, known ...string) map[string
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(known, key) {
-			advice := "expected " + strings.Join(known, ", ")
+			advice := source.Expected("expected "+strings.Join(known, ", "), key, known)
 			if key == "assert" {
-				advice = "a MutatingPolicy has mutate in its place"
+				advice = source.Advice{Text: "a MutatingPolicy has mutate in its place", Old: key, New: "mutate"}
 			}
-			c.report(c.document.At(at.Key(key)), at.Key(key), "policy-field-unknown", "unknown field", advice)
+			c.unknown(at.Key(key), advice)
 		}
 	}
 	return object
@@ -117,7 +124,7 @@ func (c *compiler) policy() []rule {
 	if d.Kind() != PolicyKind {
 		at := change.Keys("kind")
 		c.report(c.document.At(at), at, "policy-kind-unknown", fmt.Sprintf("there is no %s of %s", d.Kind().Kind, d.Kind().APIVersion()),
-			fmt.Sprintf("expected apiVersion: %s, kind: %s", PolicyKind.APIVersion(), PolicyKind.Kind))
+			source.Advice{Text: fmt.Sprintf("expected apiVersion: %s, kind: %s", PolicyKind.APIVersion(), PolicyKind.Kind)})
 		return nil
 	}
 	root := c.object(d.Object(), nil, "apiVersion", "kind", "metadata", "spec")

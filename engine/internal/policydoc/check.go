@@ -132,7 +132,7 @@ func (c *Checked) checkTypes(kinds []*schema.Kind) []source.Diagnostic {
 	for _, x := range first {
 		switch t := at[spot{x.Expression, x.Offset, x.Code}]; {
 		case len(t.all) == len(kinds):
-			found = append(found, c.finding(c.Paths[x.Expression], x.Offset, x.Code, x.Text, cmp.Or(x.Advice, adviceFor(x.Code, kinds))))
+			found = append(found, c.finding(c.Paths[x.Expression], x.Offset, x.Code, x.Text, "").Advised(adviceAbout(x, kinds)))
 		case len(t.certain) > 0:
 			text := fmt.Sprintf("%s for %s, of %d kinds that the policy is about", x.Text, namesOf(t.certain), len(kinds))
 			found = append(found, c.finding(c.Paths[x.Expression], x.Offset, x.Code, text, "ask for the field with has(), or for object.kind, or leave the kind out of the policy"))
@@ -147,15 +147,17 @@ func (c *Checked) selectsLabels() bool {
 	return len(selector.At("matchLabels").Object())+len(selector.At("matchExpressions").Items()) > 0
 }
 
-// adviceFor returns advice about a problem that all kinds have.
-func adviceFor(code string, kinds []*schema.Kind) string {
-	switch code {
-	case celenv.FieldUndefined:
-		return "correct the name of the field; the kinds are " + namesOf(kinds)
-	case celenv.AtomicList:
-		return "use a JSONPatch, or the server denies the request"
+// adviceAbout returns advice about a problem that all kinds have.
+func adviceAbout(x celenv.Problem, kinds []*schema.Kind) source.Advice {
+	switch {
+	case x.Advice.Text != "":
+		return x.Advice
+	case x.Code == celenv.FieldUndefined:
+		return source.Advice{Text: "correct the name of the field; the kinds are " + namesOf(kinds)}
+	case x.Code == celenv.AtomicList:
+		return source.Advice{Text: "use a JSONPatch, or the server denies the request"}
 	}
-	return "compare with, or write, a value of the field's type"
+	return source.Advice{Text: "compare with, or write, a value of the field's type"}
 }
 
 // Constant finds a condition or validation whose result is the same for every object. never says what it

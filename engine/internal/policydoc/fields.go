@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/internal/dns"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Fields reports a value that is not a map, and unknown fields of a map.
@@ -23,7 +24,7 @@ func (r *Reader) Fields(n policy.Node, known []string) bool {
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(known, key) {
-			r.Advise(n.Path.Key(key), "policy-field-unknown", fmt.Sprintf("unknown field %q", key), "expected "+strings.Join(known, ", "))
+			r.Mistaken(n.Path.Key(key), "policy-field-unknown", fmt.Sprintf("unknown field %q", key), source.Expected("expected "+strings.Join(known, ", "), key, known))
 		}
 	}
 	return true
@@ -36,12 +37,13 @@ func (r *Reader) Name() string {
 		r.Required(n, "name or generateName is required")
 		return ""
 	}
-	advice := ""
+	advice := source.Advice{}
 	if lower := strings.ToLower(n.Text()); len(dns.Subdomain(lower)) == 0 {
-		advice = "use lower case: " + lower
+		advice = source.Advice{Text: "use lower case: " + lower, Old: n.Text(), New: lower}
 	}
 	for _, problem := range dns.Subdomain(n.Text()) {
-		r.Advise(n.Path, "policy-invalid", fmt.Sprintf("Invalid value: %q: %s", n.Text(), problem), advice)
+		d := source.Diagnostic{At: r.Document.At(n.Path), Severity: source.Error, Code: "policy-invalid", Message: fmt.Sprintf("Invalid value: %q: %s", n.Text(), problem)}
+		r.Report(d.Advised(advice), n.Path)
 	}
 	return n.Text()
 }

@@ -83,6 +83,20 @@ func (r *Reader) Advise(path change.Path, code, text, advice string) {
 	r.Report(source.Diagnostic{At: r.Document.At(path), Severity: source.Error, Code: code, Message: text, Advice: advice}, path)
 }
 
+// Mistaken reports an error about the key at the end of a path, with advice that replaces the key.
+func (r *Reader) Mistaken(path change.Path, code, text string, advice source.Advice) {
+	d := source.Diagnostic{At: r.Document.At(path), Severity: source.Error, Code: code, Message: text}
+	r.Report(d.AdvisedAt(r.Document.Key(path), advice), path)
+}
+
+// Unserved reports that no server serves the version of the document. served is an apiVersion that is
+// served.
+func (r *Reader) Unserved(text, advice, served string) {
+	at := change.Keys("apiVersion")
+	d := source.Diagnostic{At: r.Document.At(at), Severity: source.Error, Code: "policy-version-unknown", Message: text}
+	r.Report(d.Advised(source.Advice{Text: advice, Old: r.Document.Kind().APIVersion(), New: served}), at)
+}
+
 // Note adds a warning or a note about the field at n.
 func (r *Reader) Note(n policy.Node, severity source.Severity, code, text, advice string) {
 	r.Report(source.Diagnostic{At: r.Document.At(n.Path), Severity: severity, Code: code, Message: text, Advice: advice}, n.Path)

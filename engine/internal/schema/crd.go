@@ -11,12 +11,15 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Problem is a problem with the value at a path of an object.
 type Problem struct {
 	Path change.Path
 	Text string
+	// Advice is about the key of an unknown field; it has no text unless a field has a similar name.
+	Advice source.Advice
 }
 
 func (e Problem) Error() string {
@@ -54,7 +57,7 @@ type definition struct {
 }
 
 func (d *definition) problem(path change.Path, text string) {
-	d.problems = append(d.problems, Problem{path, text})
+	d.problems = append(d.problems, Problem{Path: path, Text: text})
 }
 
 // need returns the string at a path, or reports that it is missing.

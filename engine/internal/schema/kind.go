@@ -73,9 +73,9 @@ func (k *Kind) GoType() *Type {
 
 // SuggestField returns advice about a field that a type of the kind does not declare. parent is the
 // path to the values of the type; its indexes do not count.
-func (k *Kind) SuggestField(t *Type, name string, parent change.Path) string {
+func (k *Kind) SuggestField(t *Type, name string, parent change.Path) source.Advice {
 	if near := source.Nearest(name, t.FieldNames()); near != "" {
-		return "did you mean " + near + "?"
+		return source.Meant(name, near)
 	}
 	var path strings.Builder
 	for _, part := range parent {
@@ -83,7 +83,7 @@ func (k *Kind) SuggestField(t *Type, name string, parent change.Path) string {
 			path.WriteString("." + part.Key)
 		}
 	}
-	return fmt.Sprintf("'kubectl explain %s%s' lists the fields that there are", k.Resource, path.String())
+	return source.Advice{Text: fmt.Sprintf("'kubectl explain %s%s' lists the fields that there are", k.Resource, path.String())}
 }
 
 // lazyType is the part of a Kind that is computed when it is first used.

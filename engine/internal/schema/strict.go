@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // DecodeError reports that the API server cannot decode an object into the Go type of
@@ -66,7 +67,7 @@ func (k *Kind) decode(memo *change.Memo, object map[string]any) (failed *Problem
 	for _, name := range []string{"apiVersion", "kind"} { // the server checks these first
 		if v := object[name]; v != nil && JSONKind(v) != "string" {
 			text := "couldn't get version/kind; json parse error: json: cannot unmarshal " + JSONKind(v) + " into Go struct field ." + name + " of type string"
-			return &Problem{change.Keys(name), text}, nil
+			return &Problem{Path: change.Keys(name), Text: text}, nil
 		}
 	}
 	if k.Custom || k.Unknown || k.Type() == nil {
@@ -148,7 +149,7 @@ const (
 )
 
 func (d *decoder) problem(effect effect, text string) {
-	d.problems = append(d.problems, problem{Problem{slices.Clone(d.path), text}, effect})
+	d.problems = append(d.problems, problem{Problem{Path: slices.Clone(d.path), Text: text}, effect})
 }
 
 func (d *decoder) fail(text string) { d.problem(wrongType, text) }
@@ -263,6 +264,9 @@ func (d *decoder) object(t *Type, object map[string]any) {
 			d.value(t.Elem, object[key])
 		case !t.Preserve:
 			d.problem(unknownField, "unknown field "+strconv.Quote(dotted(d.path)))
+			if near := source.Nearest(key, t.FieldNames()); near != "" {
+				d.problems[len(d.problems)-1].problem.Advice = source.Meant(key, near)
+			}
 		}
 		d.path = d.path[:len(d.path)-1]
 	}

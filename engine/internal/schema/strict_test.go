@@ -114,9 +114,9 @@ func TestCheck(t *testing.T) {
 	object := parse(t, `{"metadata":{"labels":{"a/b":1}},"spec":{"x":1,"matchConstraints":{"resourceRules":[{"y":1}]}}}`)
 	got := Builtin().Lookup(gvk.Parse("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy")).Type().Check(object)
 	want := []Problem{
-		{change.Keys("metadata", "labels", "a/b"), "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string"},
-		{change.Keys("spec", "matchConstraints", "resourceRules").Index(0).Key("y"), `unknown field "spec.matchConstraints.resourceRules[0].y"`},
-		{change.Keys("spec", "x"), `unknown field "spec.x"`},
+		{Path: change.Keys("metadata", "labels", "a/b"), Text: "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string"},
+		{Path: change.Keys("spec", "matchConstraints", "resourceRules").Index(0).Key("y"), Text: `unknown field "spec.matchConstraints.resourceRules[0].y"`},
+		{Path: change.Keys("spec", "x"), Text: `unknown field "spec.x"`},
 	}
 	if !slices.EqualFunc(got, want, func(a, b Problem) bool { return slices.Equal(a.Path, b.Path) && a.Text == b.Text }) {
 		t.Errorf("got  %v\nwant %v", got, want)

@@ -34,7 +34,7 @@ func New(minor int, authorizer celenv.Authorizer) *Language {
 		Kind:     "ValidatingAdmissionPolicy",
 		Served:   map[string]admissionpolicy.Span{"v1alpha1": {Since: 26, Until: 32}, "v1beta1": {Since: 28, Until: 34}, "v1": {Since: 30}},
 		Versions: []string{"v1", "v1beta1", "v1alpha1"},
-		Denied:   denied, Rules: match.Validating, TypedParams: true, Minor: minor, Authorizer: authorizer, CEL: celenv.New(minor),
+		Denied:   denied, Rules: match.Validating, Actions: []string{"Deny"}, TypedParams: true, Minor: minor, Authorizer: authorizer, CEL: celenv.New(minor),
 	}}
 }
 

@@ -1,0 +1,140 @@
+package manifest
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
+)
+
+// mended returns a diagnostic with the fix that follows its advice, if the text around it has its usual form.
+func (r *streamReader) mended(d source.Diagnostic, why reason) source.Diagnostic {
+	rest := afterColumn(r.stream.line(d.At.Line), d.At.Column)
+	insert := func(text string) source.Edit { return source.Edit{At: d.At, New: text} }
+	replace := func(size int, text string) source.Edit {
+		return source.Edit{At: d.At, To: moved(d.At, rest[:size]), New: text}
+	}
+	nextLine := source.Position{File: d.At.File, Line: d.At.Line + 1, Column: 1}
+	switch why {
+	case tabIndentation:
+		if tabs := len(rest) - len(strings.TrimLeft(rest, "\t")); tabs > 0 {
+			return d.Mended("Indent with spaces", replace(tabs, strings.Repeat("  ", tabs)))
+		}
+	case controlCharacter:
+		if _, size := utf8.DecodeRuneInString(rest); size > 0 {
+			return d.Mended("Remove the character", replace(size, ""))
+		}
+	case directive:
+		return d.Mended("Remove the line", source.Edit{At: d.At, To: nextLine})
+	case separatorContent:
+		return d.Mended("Put the content on the next line", insert("\n"))
+	case afterEnd, afterJSON:
+		return d.Mended("Put --- before the next document", insert("---\n"))
+	case duplicateKey:
+		if last := r.entryEnd(d.At); last > 0 {
+			return d.Mended("Remove this entry", source.Edit{At: startOf(d.At), To: source.Position{File: d.At.File, Line: last, Column: 1}})
+		}
+	case nullKey, badKey, booleanKey:
+		return quoted(d, "Quote the key", unquotedKey().FindString(rest))
+	case notFinite, reservedCharacter:
+		return quoted(d, "Quote the value", unquotedValue().FindString(rest))
+	case template:
+		return quoted(d, "Quote the value, if it is a variable of a policy", templateValue().FindString(rest))
+	}
+	return d
+}
+
+var (
+	// unquotedKey matches a key without quotes and brackets.
+	unquotedKey = lazyregexp.New(`^[^\s"'\[\]{}:,#?]+`)
+	// unquotedValue matches a value without quotes and brackets, up to the end of its line or a comment.
+	unquotedValue = lazyregexp.New(`^[^\s"'\[\]{},#][^"'\[\]{},#]*`)
+	// templateValue matches a value of actions in braces, up to the end of its line.
+	templateValue = lazyregexp.New(`^\{\{[^"]*\}\}$`)
+)
+
+// quoted returns d with the fix that puts quotes around the text at its position.
+func quoted(d source.Diagnostic, title, text string) source.Diagnostic {
+	text = strings.TrimRight(text, " ")
+	const quote = `"`
+	if text == "" || strings.ContainsAny(text, "\"\\") {
+		return d
+	}
+	return d.Mended(title, source.Edit{At: d.At, New: quote}, source.Edit{At: moved(d.At, text), New: quote})
+}
+
+// After returns the edit that adds a document at the end of the file. ok is false for an item of a list, and
+// for a document that is in no file.
+func (d *Document) After(text string) (edit source.Edit, ok bool) {
+	s := d.unit.stream
+	if s.origin != nil || len(d.at) > 0 {
+		return edit, false
+	}
+	if !strings.HasSuffix(s.text, "\n") {
+		text = "\n" + text
+	}
+	return source.Edit{At: s.position(len(s.text)), New: text}, true
+}
+
+// Without returns the edit that removes an item of a list in block style. ok is false for other values.
+func (d *Document) Without(item change.Path) (edit source.Edit, ok bool) {
+	if d.unit.stream.origin != nil || d.unit.rewritten != nil {
+		return edit, false
+	}
+	t := d.unit.tape()
+	value, _ := t.find(d.root, item)
+	list, _ := t.find(d.root, item[:len(item)-1])
+	if n := &t.nodes[value]; !item[len(item)-1].IsIndex() || value == list || n.lead < 0 {
+		return edit, false
+	}
+	s := d.unit.stream
+	at := startOf(s.position(int(t.nodes[value].start)))
+	return source.Edit{At: at, To: startOf(s.position(t.lineAfter(value, int(t.nodes[list].column))))}, true
+}
+
+// entryEnd returns the number of the line after an entry in block style, whose key is at a position; 0 if the
+// entry has another form.
+func (r *streamReader) entryEnd(key source.Position) int {
+	line := r.stream.line(key.Line)
+	if indent := len(line) - len(strings.TrimLeft(line, " ")); indent != key.Column-1 {
+		return 0 // the first entry of a list item, or an entry in braces
+	}
+	end, lines := key.Line+1, len(r.stream.lines())
+	for number := end; number <= lines; number++ {
+		next := r.stream.line(number)
+		content := strings.TrimLeft(next, " ")
+		indent := len(next) - len(content)
+		switch {
+		case content == "":
+			continue // it belongs to the entry if more of the entry follows
+		case indent > key.Column-1, indent == key.Column-1 && (content == "-" || strings.HasPrefix(content, "- ")):
+			end = number + 1
+			continue
+		}
+		break
+	}
+	return end
+}
+
+func startOf(p source.Position) source.Position {
+	p.Column = 1
+	return p
+}
+
+// moved returns the position after a text on the same line.
+func moved(p source.Position, by string) source.Position {
+	p.Column += utf8.RuneCountInString(by)
+	return p
+}
+
+// afterColumn returns the part of a line that begins at a column, which counts characters from 1.
+func afterColumn(line string, column int) string {
+	line = strings.TrimPrefix(line, byteOrderMark)
+	for range column - 1 {
+		_, size := utf8.DecodeRuneInString(line)
+		line = line[size:]
+	}
+	return line
+}

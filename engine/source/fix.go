@@ -1,0 +1,66 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Fix is a change of files that removes the cause of a diagnostic.
+type Fix struct {
+	// Title says what the fix does.
+	Title string
+	Edits []Edit
+}
+
+// Edit replaces a text in a file.
+type Edit struct {
+	// At is where the text begins.
+	At Position
+	// To is where the text ends, if it is known. Otherwise the text is the name Old, at At or next to it on the
+	// line; without it, the edit does not apply. If Old is empty, New is inserted at At. An edit has no
+	// value of a manifest, which may be secret.
+	To       Position
+	Old, New string
+}
+
+// Advice says what to do about a mistake.
+type Advice struct {
+	Text string
+	// Old is a name at the place of the mistake, and New the name to write instead. Both are empty if
+	// only the user can decide that.
+	Old, New string
+}
+
+// Meant returns the advice to write another name.
+func Meant(old, new string) Advice { return Advice{"did you mean " + new + "?", old, new} }
+
+// Expected returns advice with a text about an unknown name. The name to write instead is the nearest known
+// one.
+func Expected(text, name string, known []string) Advice {
+	if best := Nearest(name, known); best != "" {
+		return Advice{text, name, best}
+	}
+	return Advice{Text: text}
+}
+
+// Advised returns d with advice.
+func (d Diagnostic) Advised(a Advice) Diagnostic { return d.AdvisedAt(d.At, a) }
+
+// AdvisedAt returns d with advice. at is the place of the name that the advice replaces.
+func (d Diagnostic) AdvisedAt(at Position, a Advice) Diagnostic {
+	return d.With(a.Text).Replacing(at, a)
+}
+
+// Replacing returns d with the fix that follows advice about a name.
+func (d Diagnostic) Replacing(at Position, a Advice) Diagnostic {
+	if a.Old == "" || a.Old == a.New || !at.IsKnown() {
+		return d
+	}
+	return d.Mended(fmt.Sprintf("Replace %s with %s", a.Old, a.New), Edit{At: at, Old: a.Old, New: a.New})
+}
+
+// Mended returns d with a fix.
+func (d Diagnostic) Mended(title string, edits ...Edit) Diagnostic {
+	d.Fixes = append(slices.Clip(d.Fixes), Fix{title, edits})
+	return d
+}
