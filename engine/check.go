@@ -15,7 +15,7 @@ import (
 // diagnostics of the Outcome. Policies without errors are checked although others have errors.
 func (s *Set) Check(ctx context.Context, manifests []*manifest.Stream, observers ...Observer) *Outcome {
 	counts := newTally()
-	return s.Run(ctx, manifests, append(observers[:len(observers):len(observers)], Observer{tolerant: true}, mistakes, conflicts, orders(), refusalOrders, unstored, effects(counts), generated(counts), pairs)...)
+	return s.Run(ctx, manifests, append(observers[:len(observers):len(observers)], Observer{tolerant: true}, mistakes, conflicts, orders(), refusalOrders, unstored, effects(counts), generated(counts), goals(counts), pairs)...)
 }
 
 // mistakes finds mistakes in single policies.

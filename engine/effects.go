@@ -39,8 +39,8 @@ type tally struct {
 	// failures has the failures by policy and rule, without binding and param.
 	failures map[policy.ID]*failures
 	order    []policy.ID
-	// tried has the policies that matched any object.
-	tried map[policy.ID]bool
+	// tried has the policies that matched any object, worked the rules that had a result for one.
+	tried, worked map[policy.ID]bool
 }
 
 // failures counts how often a rule, or the conditions of a policy, failed, and how often it did not
@@ -54,7 +54,7 @@ type failures struct {
 func (f *failures) always() bool { return f.count > 0 && f.worked == 0 }
 
 func newTally() *tally {
-	return &tally{failures: map[policy.ID]*failures{}, tried: map[policy.ID]bool{}}
+	return &tally{failures: map[policy.ID]*failures{}, tried: map[policy.ID]bool{}, worked: map[policy.ID]bool{}}
 }
 
 // applied returns the number of rules that have not failed on every object.
@@ -86,6 +86,9 @@ func (e *tally) add(t *trace, ended []policy.Failure) {
 			continue
 		}
 		e.tried[try.id.OfPolicy()] = true
+		if try.result == applied {
+			e.worked[try.id.OfRule()] = true
+		}
 		if try.result != failed {
 			e.of(try.id).worked++
 			e.of(try.id.OfPolicy()).worked++

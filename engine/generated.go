@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -186,7 +187,8 @@ func (r *run) admitGenerated(s server, d *manifest.Document, object map[string]a
 // requestGenerated returns the request for an object, or nil if no server decodes it.
 func (r *run) requestGenerated(s server, d *manifest.Document, object map[string]any) (place, *policy.Request) {
 	settings := &r.set.settings
-	p := r.set.placeAs(gvk.Parse(textAt(object, "apiVersion"), textAt(object, "kind")), d.Namespace(), textAt(object, "metadata", "name"), r.schemas)
+	namespace := cmp.Or(textAt(object, "metadata", "namespace"), d.Namespace())
+	p := r.set.placeAs(gvk.Parse(textAt(object, "apiVersion"), textAt(object, "kind")), namespace, textAt(object, "metadata", "name"), r.schemas)
 	view, err := s.defaulting.view(nil, p, object)
 	if err != nil {
 		return p, nil
@@ -197,10 +199,10 @@ func (r *run) requestGenerated(s server, d *manifest.Document, object map[string
 	}
 }
 
-// explained reports whether the schemas show a mistake in programs that may be the reason why they
-// fail.
-func (r *run) explained(programs []policy.Program) bool {
-	codes := []string{celenv.FieldUndefined, celenv.TypeMismatch, celenv.AtomicList}
+// explained reports whether the schemas show a mistake in programs, or another one with one of the codes,
+// that may be the reason why they fail.
+func (r *run) explained(programs []policy.Program, codes ...string) bool {
+	codes = append(codes, celenv.FieldUndefined, celenv.TypeMismatch, celenv.AtomicList)
 	return slices.ContainsFunc(programs, func(p policy.Program) bool {
 		return slices.ContainsFunc(p.Check(r.schemas), func(d source.Diagnostic) bool { return slices.Contains(codes, d.Code) })
 	})

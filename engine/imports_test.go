@@ -32,7 +32,7 @@ var ladder = [][]string{
 	{"engine/internal/policydoc"},
 	{"engine/internal/admissionpolicy", "engine/internal/witness", "engine/internal/kyverno/given", "engine/internal/kyverno/deviation"},
 	{"engine/internal/builtin", "engine/internal/validation", "engine/internal/mapolicy", "engine/internal/vapolicy", "engine/internal/mutationtree", "engine/internal/kyverno", "engine/internal/mutatingpolicy", "engine/internal/gatekeeper", "engine/internal/webhook"},
-	{"engine/internal/migrate"},
+	{"engine/internal/migrate", "engine/internal/kyverno/reach"},
 	{"engine"},
 	{"engine/report", "internal/input", "internal/cluster"},
 	{"internal/triage", "internal/hookcall", "internal/editor"},

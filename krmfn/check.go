@@ -158,7 +158,7 @@ func policyNames(a *admission) []string {
 
 const checkText = `Find mistakes in policies that a cluster would accept, and policies that conflict with each
 other. Policies are compiled and checked against the schemas of the kinds that they match, and
-policies in CEL run on objects that are generated to reach their branches.
+policies in CEL and Kyverno's rules run on objects that are generated to reach their branches.
 With manifests, check also runs the policies on them in every order (in a fixed sample of
 the orders if there are many). Of the manifests on which the policies do the same, it tries
 three of different form.
@@ -177,8 +177,9 @@ A finding has one of these codes, or the code of an error:
                          random order, such as that of two policies
   policies-fight         two policies write different values to the same field
   always-fails           a policy with failurePolicy Ignore fails on every manifest, or any
-                         policy in CEL on all objects generated to reach its branches
+                         policy in CEL or rule of Kyverno on all objects generated for it
   changes-nothing        a mutation writes only what every object that it reaches has already
+  never-applies          no object meets the conditions of a mutator or a rule
   name-unknown           a policy names a kind or resource that no cluster serves
   not-idempotent         policies change or deny their own output
   value-not-stored       a note, not a mistake: a server omits the value or stores it in

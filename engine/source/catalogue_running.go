@@ -211,7 +211,7 @@ var checking = []Entry{
 	},
 	{
 		Code: "always-fails", Severities: warnings, Title: "A policy always fails",
-		Cause:  "A mutation, a condition or a rule fails on every manifest that it is evaluated on. The failurePolicy is Ignore, so a cluster reports no error and nothing changes. `check` also runs policies in CEL, mutating and validating ones, on objects that it generates to reach their branches, and reports what fails on all of these, whatever the failurePolicy. A validation that is false does not fail.",
+		Cause:  "A mutation, a condition or a rule fails on every manifest that it is evaluated on. The failurePolicy is Ignore, so a cluster reports no error and nothing changes. `check` also runs policies in CEL, mutating and validating ones, and Kyverno's rules, on objects that it generates to reach their branches, and reports what fails on all of these, whatever the failurePolicy. A validation that is false does not fail.",
 		Advice: "Correct the expression, or exclude the kinds for which it cannot work from the policy.",
 	},
 	{
@@ -226,7 +226,7 @@ var checking = []Entry{
 	},
 	{
 		Code: "changes-nothing", Severities: warnings, Title: "A mutation never changes anything",
-		Cause:  "The patch of a mutation is empty for every object, or writes only what every object that it reaches has already: the object's own value in the same field, or the value that matchConditions require there. It is found by the form of the expressions, so other mutations may change nothing, too.",
+		Cause:  "The patch of a mutation is empty for every object, or writes only what every object that it reaches has already: the object's own value in the same field, or the value that matchConditions require there. It is found by the form of the expressions, so other mutations may change nothing, too. Or a rule of a Kyverno policy changes none of the objects that `check` generates to reach what the rule changes, because API defaults or the conditions of the rule have set the values already.",
 		Advice: "Write another value, or remove the mutation.",
 	},
 	{
@@ -250,9 +250,9 @@ var checking = []Entry{
 		Advice: "Let only one of them write the field.",
 	},
 	{
-		Code: "never-applies", Severities: warnings, Title: "A mutator never applies",
-		Cause:  "No object of its kinds can meet the match criteria or the path tests of a Gatekeeper mutator.",
-		Advice: "Correct the criterion that the message names, or remove the mutator.",
+		Code: "never-applies", Severities: warnings, Title: "A mutator or a rule never applies",
+		Cause:  "No object of its kinds can meet the match criteria or the path tests of a Gatekeeper mutator. Or a rule of a Kyverno policy changes none of the objects that `check` generates to reach what the rule changes, because its conditions never hold together, or compare only constants. Rules that ask for more than the object, or match kinds without a schema, are left alone.",
+		Advice: "Correct the criterion or condition that the message names, or remove the mutator or the rule.",
 	},
 	{
 		Code: "name-order", Severities: warnings, Title: "The result depends on the names of mutators",

@@ -48,7 +48,7 @@ type outcome struct {
 }
 
 const (
-	changesNothing  = "the patch changes nothing"
+	ChangesNothing  = "the patch changes nothing"
 	changesOnlyText = "the patch changes only how the object is written as JSON, which counts for applyRules: One"
 )
 
@@ -185,7 +185,7 @@ func (r *rule) unchanged(patch *patch, value any, object map[string]any) string 
 	if r.policy.one && !r.foreach.Given() && patch.kind() == "patchesJson6902" && rewrites(object, value) {
 		return changesOnlyText
 	}
-	return changesNothing
+	return ChangesNothing
 }
 
 // rewrites reports whether a JSON Patch changes the JSON of an object. Kyverno sorts the keys of a patch

@@ -24,7 +24,7 @@ func (r *rule) compile() {
 	r.foreach, r.patch = r.mutation.At("foreach"), readPatch(r.mutation)
 	r.targets, r.others = r.mutation.At("targets").Items(), r.readOthers()
 	r.asksOperation = r.match.asksOperation() || r.exclude.asksOperation() || asksOperation(r.preconditions.Value)
-	r.idle = sync.OnceValue(func() policy.Step { return r.skipped(r.mutation.Path, policy.Text(changesNothing)) })
+	r.idle = sync.OnceValue(func() policy.Step { return r.skipped(r.mutation.Path, policy.Text(ChangesNothing)) })
 }
 
 // asksOperation reports whether a string in a value names the operation of the request.
@@ -246,7 +246,7 @@ func (r *rule) steps(steps []policy.Step, o outcome, err error, trigger string) 
 	switch {
 	case err != nil:
 		return append(steps, r.failed(err))
-	case len(o.results) == 0 && o.reason == changesNothing:
+	case len(o.results) == 0 && o.reason == ChangesNothing:
 		return append(steps, r.idle())
 	case len(o.results) == 0:
 		return append(steps, r.skipped(r.mutation.Path, policy.Text(o.reason)))

@@ -1,6 +1,8 @@
 package kyverno
 
 import (
+	"slices"
+
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -147,3 +149,33 @@ func Range(pattern string) (from, to string, ok bool) {
 
 // Matches reports whether a value matches a pattern of a condition in a patch.
 func Matches(value, pattern any) bool { return matchPattern(value, pattern, nil) == nil }
+
+// ID returns the ID of the steps of the rule.
+func (r Rule) ID() policy.ID { return r.compiled.id() }
+
+// Kinds returns the kinds that the rule matches. all is false if it may match others, whose schemas are
+// not known.
+func (r Rule) Kinds(schemas *schema.Registry) (kinds []*schema.Kind, all bool) {
+	kinds = r.compiled.patched(schemas)
+	for _, b := range r.compiled.match.blocks() {
+		for _, selector := range b.kinds {
+			if !slices.ContainsFunc(kinds, func(k *schema.Kind) bool { return selector.matches(k.Kind) }) {
+				return kinds, false
+			}
+		}
+	}
+	return kinds, true
+}
+
+// AsksOperation reports whether the operation of a request may decide whether the rule applies.
+func (r Rule) AsksOperation() bool { return r.compiled.asksOperation }
+
+// Alone returns a program that has only one rule.
+func (l *Language) Alone(r Rule) policy.Program {
+	d := *r.compiled.policy
+	d.rules = []*rule{r.compiled}
+	return l.programs([]*definition{&d}, nil)[0]
+}
+
+// Holds evaluates the operator of a condition.
+func Holds(operator string, key, value any) bool { return operators[operator](key, value) }

@@ -3,7 +3,7 @@
 // such an object are not equivalent, and what a policy does wrong on all of them it does wrong always.
 //
 // The files in order: witness.go (facts in expressions, and objects for them), decisive.go (whether
-// such objects decide what a policy does).
+// such objects decide what a policy does), goal.go (objects for what a rule says that it needs).
 package witness
 
 import (

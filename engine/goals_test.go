@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/archive"
+)
+
+// TestGeneratedKyverno checks which policies, of those in the recordings of Kyverno 1.19.0's command, change
+// nothing or always fail, according to check without manifests. They have not changed the recorded objects.
+func TestGeneratedKyverno(t *testing.T) {
+	found := map[string]bool{}
+	for _, dir := range matching(t, filepath.Join(archive.Unpack(t, "testdata/kyverno/recorded", leastRecorded), "*")) {
+		set, _ := Compile(readNamed(t, dir, "policy.yaml"), nil, Options{Defaulting: DefaultingOff})
+		if set == nil || !slices.ContainsFunc(set.Check(t.Context(), nil).Diagnostics, isAboutGenerated) {
+			continue
+		}
+		found[filepath.Base(dir)] = true
+		// Its Pods have no field replicas, but Kyverno extends it to Deployments.
+		if filepath.Base(dir) != "mpol-autogen-texts.index" && changesAnything(set.Run(t.Context(), readNamed(t, dir, "resource.yaml"), Explain())) {
+			t.Errorf("%s: a rule changes the recorded object, and check says that it changes nothing", dir)
+		}
+	}
+	want := "conditions.replicas-bool foreach.missing-list foreach.missing-list-default mpol-audit-null.null mpol-autogen-texts.index whole-rule.all-second-fails"
+	if names := strings.Join(slices.Sorted(maps.Keys(found)), " "); names != want {
+		t.Errorf("found in %s\nwant     %s", names, want)
+	}
+}
+
+func isAboutGenerated(d source.Diagnostic) bool {
+	return slices.Contains([]string{"never-applies", "changes-nothing", "always-fails"}, d.Code)
+}
+
+func changesAnything(outcome *Outcome) bool {
+	return slices.ContainsFunc(outcome.Manifests, func(m *Manifest) bool {
+		return slices.ContainsFunc(m.All(), func(c Change) bool { return c.By != (policy.ID{}) })
+	})
+}

@@ -1,0 +1,209 @@
+// Package reach says which objects reach the changes that Kyverno's rules make. It knows only rules that
+// ask nothing but the object: what it cannot read in a rule may decide, so it leaves the rule out.
+//
+// The files in order: reach.go (rules, match blocks and preconditions), patch.go (patches and foreach),
+// pattern.go (values for patterns), expression.go (the fields that expressions read).
+package reach
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/wildcard"
+	"github.com/preadmit/preadmit/engine/internal/witness"
+	"github.com/preadmit/preadmit/engine/policy"
+)
+
+// A rule that matches more kinds than mostKinds is meant for any object. One with more ways to reach its
+// change than mostWays is not tried.
+const (
+	mostKinds = 12
+	mostWays  = 24
+)
+
+// Goals returns what a rule asks of objects before it changes them: a goal for each of its blocks, of the
+// conditions of which any must hold, and of its entries of foreach.
+func Goals(r kyverno.Rule, schemas *schema.Registry) (goals []witness.Goal) {
+	mutate := r.Root.At("mutate")
+	if r.Generated || r.AsksOperation() || mutate.At("targets").Given() {
+		return nil
+	}
+	kinds, all := r.Kinds(schemas)
+	if !all || len(kinds) == 0 || len(kinds) > mostKinds {
+		return nil
+	}
+	ways, clear := waysOf(r, kinds)
+	if !clear || len(ways) > mostWays {
+		return nil
+	}
+	for _, needs := range ways {
+		goals = append(goals, witness.Goal{ID: r.ID(), Kinds: kinds, Needs: needs})
+	}
+	return goals
+}
+
+// waysOf returns the needs of each way to reach the change of a rule. clear is false if it cannot read a
+// part of the rule.
+func waysOf(r kyverno.Rule, kinds []*schema.Kind) (ways [][]witness.Need, clear bool) {
+	for _, block := range blocksOf(r.Root.At("match")) {
+		for _, condition := range orOne(r.Root.At("preconditions", "any").Items()) {
+			for _, entry := range orOne(r.Root.At("mutate", "foreach").Items()) {
+				w := wishes{kinds: kinds}
+				for _, part := range block {
+					w.match(part.At("resources"))
+				}
+				matched := w.needs
+				w.conditions(r.Root.At("preconditions"), condition)
+				if entry.Given() {
+					w.foreach(entry)
+				} else {
+					w.patch(r.Root.At("mutate"))
+				}
+				w.others(r.Root)
+				switch {
+				case w.never:
+					ways = append(ways, matched)
+				case w.unclear || r.Root.At("context").Given():
+					return nil, false
+				default:
+					ways = append(ways, w.needs)
+				}
+			}
+		}
+	}
+	return ways, true
+}
+
+// others adds what the variables of a rule ask outside its patch and its conditions: a rule fails if one of
+// them has no value.
+func (w *wishes) others(rule policy.Node) {
+	for key := range rule.Object() {
+		if slices.Contains([]string{"match", "exclude", "preconditions", "mutate"}, key) || !kyverno.HasSubstitutions(rule.At(key).Value) {
+			continue
+		}
+		w.unclear = true
+	}
+}
+
+// orOne returns a list with at least one node.
+func orOne(nodes []policy.Node) []policy.Node {
+	if len(nodes) == 0 {
+		return []policy.Node{{}}
+	}
+	return nodes
+}
+
+// blocksOf returns the blocks of which one must match; each has parts that must all match.
+func blocksOf(match policy.Node) (blocks [][]policy.Node) {
+	for _, block := range match.At("any").Items() {
+		blocks = append(blocks, []policy.Node{block})
+	}
+	if all := match.At("all").Items(); len(all) > 0 && len(blocks) == 0 {
+		return [][]policy.Node{all}
+	}
+	if len(blocks) == 0 {
+		blocks = [][]policy.Node{{match}}
+	}
+	return blocks
+}
+
+// wishes collects what one way asks of an object.
+type wishes struct {
+	kinds []*schema.Kind
+	needs []witness.Need
+	// unclear says that a part of the rule cannot be read.
+	unclear bool
+	// never says that a condition compares constants, and is false, or that no kind has the list of a
+	// foreach. Then nothing else matters.
+	never bool
+	// elements are the paths of the elements of the foreach around.
+	elements [][]string
+}
+
+// need adds a need. Values that are Present or Absent are "example" and nil for holds.
+func (w *wishes) need(path []string, holds func(value any) bool, values ...any) {
+	w.needs = append(w.needs, witness.Need{Path: slices.Clone(path), Values: values, Holds: func(value any) bool {
+		switch value {
+		case witness.Present:
+			value = "example"
+		case witness.Absent:
+			value = nil
+		}
+		return holds(value)
+	}})
+}
+
+func anything(any) bool        { return true }
+func isThere(value any) bool   { return value != nil }
+func isMissing(value any) bool { return value == nil }
+
+// match adds the names, labels and annotations that a match block selects. An object that does not match
+// for another reason shows nothing.
+func (w *wishes) match(resources policy.Node) {
+	one := func(patterns []string, path ...string) {
+		if len(patterns) > 0 {
+			w.need(path, func(value any) bool {
+				text, _ := value.(string)
+				return slices.ContainsFunc(patterns, func(p string) bool { return wildcard.Match(p, text) })
+			}, textFor(patterns[0]))
+		}
+	}
+	one(resources.At("names").Texts(), "metadata", "name")
+	if name := resources.At("name").Text(); name != "" {
+		one([]string{name}, "metadata", "name")
+	}
+	one(resources.At("namespaces").Texts(), "metadata", "namespace")
+	for _, list := range []struct {
+		key  string
+		node policy.Node
+	}{{"annotations", resources.At("annotations")}, {"labels", resources.At("selector", "matchLabels")}} {
+		for _, key := range slices.Sorted(maps.Keys(list.node.Object())) {
+			one([]string{list.node.At(key).Text()}, "metadata", list.key, textFor(key))
+		}
+	}
+	for _, item := range resources.At("selector", "matchExpressions").Items() {
+		label := []string{"metadata", "labels", item.At("key").Text()}
+		switch values := item.At("values").Texts(); item.At("operator").Text() {
+		case "In":
+			one(values, label...)
+		case "Exists":
+			w.need(label, isThere, "example")
+		case "NotIn":
+			w.need(label, func(value any) bool { text, _ := value.(string); return !slices.Contains(values, text) }, witness.Absent, "example")
+		default:
+			w.need(label, isMissing, witness.Absent)
+		}
+	}
+}
+
+// conditions adds what preconditions ask: all of them, and one of those of which any must hold.
+func (w *wishes) conditions(n, one policy.Node) {
+	for _, item := range append(slices.Clone(n.Items()), n.At("all").Items()...) {
+		w.condition(item)
+	}
+	if one.Given() {
+		w.condition(one)
+	}
+}
+
+// condition adds what a condition asks.
+func (w *wishes) condition(n policy.Node) {
+	key, value, operator := n.At("key").Value, n.At("value").Value, n.At("operator").Text()
+	if !kyverno.HasSubstitutions(key) && !kyverno.HasSubstitutions(value) {
+		w.never = w.never || !kyverno.Holds(operator, key, value)
+		return
+	}
+	field, ok := w.fieldOf(key)
+	if !ok || kyverno.HasSubstitutions(value) {
+		w.unclear = true
+		return
+	}
+	w.need(field.path, func(given any) bool {
+		if given == nil {
+			given = field.or
+		}
+		return kyverno.Holds(operator, given, value)
+	}, append(valuesFor(value), "example", true, false, int64(1), witness.Absent)...)
+}
