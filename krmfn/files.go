@@ -158,7 +158,10 @@ func (s *fileSet) fail(p path, err error) {
 	inDirectory := errors.As(err, &pathError)
 	switch {
 	case errors.As(err, &exceeded):
-		d.Code, d.Advice = exceeded.Code, exceeded.Advice
+		if d.Code, d.Advice = exceeded.Code, exceeded.Advice; inDirectory {
+			d = d.Saying(source.Messagef("%s: %v", source.Name(pathError.Path), exceeded))
+			d.Advice = "exclude it with --ignore, or " + exceeded.Advice
+		}
 	case errors.Is(err, input.ErrLinkedOut):
 		d = d.Saying(source.Messagef("%s: the link leads to a directory outside of %s, which is not read", source.Name(pathError.Path), source.Name(p.name)))
 		d.Code = "link-outside"

@@ -105,7 +105,7 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 	}
 	set.set.Files = slices.DeleteFunc(set.set.Files, func(file input.File) bool { return f.except[file.Real] })
 	streams := set.parse()
-	f.diagnostics = append(f.diagnostics, f.tellLeft()...)
+	f.diagnostics = append(f.diagnostics, f.tellRest()...)
 	return f.filled(streams, "the input", c)
 }
 

@@ -34,16 +34,19 @@ type replacement struct {
 	// within is the directory that the file must be in. It is created, and so are directories
 	// below it.
 	within string
-	// place is the directory of the file.
-	place *lockedDirectory
+	// place is the directory of the file, or if it does not exist, the next one above it that exists. dir is
+	// its path, and below the path of the file in it.
+	place      *lockedDirectory
+	dir, below string
+	// obstacle is what has to be removed from the place first, because it has the path of the file or of a
+	// directory above it. Empty means nothing.
+	obstacle string
 	// before and info are the current contents and description of the file, if it exists.
 	before []byte
 	info   fs.FileInfo
 	// staged is the name of the temporary file with the new data.
 	staged string
 }
-
-func (r *replacement) base() string { return filepath.Base(r.real) }
 
 // note adds a diagnostic for err, if it is not nil.
 func (r *replacement) note(problems []source.Diagnostic, err error) []source.Diagnostic {
@@ -69,19 +72,22 @@ func (r *replacement) isCurrent() bool {
 
 // read returns the current file; nil if it does not exist. The data of a symbolic link is its path.
 func (r *replacement) read() (fs.FileInfo, []byte, error) {
-	info, err := r.place.root.Lstat(r.base())
+	if info, err := r.place.root.Lstat(r.obstacle); r.obstacle != "" && err == nil && info.IsDir() == (r.obstacle == r.below) {
+		return nil, nil, nil // it is still there
+	}
+	info, err := r.place.root.Lstat(r.below)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, nil
 	case err != nil:
 		return nil, nil, err
 	case info.Mode().Type() == fs.ModeSymlink && r.over == fs.ModeSymlink:
-		text, err := r.place.root.Readlink(r.base())
+		text, err := r.place.root.Readlink(r.below)
 		return info, []byte(text), err
 	case !info.Mode().IsRegular():
 		return nil, nil, errors.New("it is not a regular file")
 	}
-	data, err := r.place.root.ReadFile(r.base())
+	data, err := r.place.root.ReadFile(r.below)
 	return info, data, err
 }
 
@@ -151,13 +157,17 @@ func (r *replacement) stage() error {
 	return errors.Join(err, file.Close())
 }
 
-// replace renames the temporary file to its final name. This is atomic: the file always has
-// either the old or the new contents.
+// replace renames the temporary file to its final name, after it has created missing directories. This is
+// atomic: the file always has either the old or the new contents.
 func (r *replacement) replace() error {
-	if err := r.check(); err != nil {
+	err := r.check()
+	if above := filepath.Dir(r.below); err == nil && above != "." {
+		err = r.place.root.MkdirAll(above, 0o777)
+	}
+	if err != nil {
 		return err
 	}
-	err := r.place.root.Rename(r.staged, r.base())
+	err = r.place.root.Rename(r.staged, r.below)
 	if err == nil {
 		r.staged = ""
 	}
@@ -181,61 +191,96 @@ type lockedDirectory struct {
 	next int
 }
 
-// places are the directories of replacements.
-type places []*lockedDirectory
+// places are the directories of replacements, by what fileKey returns for them.
+type places map[any]*lockedDirectory
 
 // open opens and locks the directories in the order of their paths, so that two runs cannot
 // deadlock.
-func (ps *places) open(ctx context.Context, replacements []*replacement, say io.Writer) (problems []source.Diagnostic) {
-	ordered := slices.Clone(replacements)
-	slices.SortStableFunc(ordered, func(a, b *replacement) int {
-		return strings.Compare(filepath.Dir(a.real), filepath.Dir(b.real))
-	})
-	known := map[any]*lockedDirectory{}
+func (ps places) open(ctx context.Context, replacements []*replacement, say io.Writer) (problems []source.Diagnostic) {
+	var ordered []*replacement
+	for _, r := range replacements {
+		if err := r.locate(); err != nil {
+			problems = r.note(problems, err)
+			continue
+		}
+		ordered = append(ordered, r)
+	}
+	slices.SortStableFunc(ordered, func(a, b *replacement) int { return strings.Compare(a.dir, b.dir) })
 	for _, r := range ordered {
 		root, err := r.openDirectory()
 		if err != nil {
 			problems = r.note(problems, err)
 			continue
 		}
-		key := any(filepath.Dir(r.real))
+		key := any(r.dir)
 		if info, err := root.Stat("."); err == nil {
-			key = fileKey(info, filepath.Dir(r.real))
+			key = fileKey(info, r.dir)
 		}
-		if r.place = known[key]; r.place != nil {
+		if r.place = ps[key]; r.place != nil {
 			root.Close()
 			continue
 		}
 		r.place = &lockedDirectory{root: root}
-		known[key] = r.place
-		*ps = append(*ps, r.place)
+		ps[key] = r.place
 		problems = r.note(problems, r.place.acquire(ctx, filepath.Dir(r.name), say))
 	}
 	return problems
 }
 
-// openDirectory opens the directory of a file. It creates the directory if within is set.
-func (r *replacement) openDirectory() (*os.Root, error) {
-	dir := filepath.Dir(r.real)
+// locate finds the directory that the file is written to first: the last one on its path that exists. It
+// creates only the directory that the file must be in.
+func (r *replacement) locate() error {
+	r.dir, r.below = filepath.Dir(r.real), filepath.Base(r.real)
 	if r.within == "" {
-		return os.OpenRoot(dir)
+		return nil
 	}
 	if err := os.MkdirAll(r.within, 0o777); err != nil {
-		return nil, err
+		return err
+	}
+	r.dir = input.RealPath(r.within)
+	rest, err := filepath.Rel(r.dir, r.real)
+	if err != nil {
+		return err
+	}
+	for {
+		first, more, isAbove := strings.Cut(rest, string(filepath.Separator))
+		info, err := os.Lstat(filepath.Join(r.dir, first))
+		if r.below = rest; err != nil {
+			return nil // what prevents that it is created, its creation says
+		}
+		if !isAbove || !info.IsDir() {
+			if isAbove || info.IsDir() {
+				r.obstacle = first
+			}
+			return nil
+		}
+		r.dir, rest = filepath.Join(r.dir, first), more
+	}
+}
+
+// openDirectory opens the directory of a file.
+func (r *replacement) openDirectory() (*os.Root, error) {
+	if r.within == "" {
+		return os.OpenRoot(r.dir)
 	}
 	top, err := os.OpenRoot(r.within)
 	if err != nil {
 		return nil, err
 	}
 	defer top.Close()
-	below, err := filepath.Rel(input.RealPath(r.within), dir)
+	below, err := filepath.Rel(input.RealPath(r.within), r.dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := top.MkdirAll(below, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+	return top.OpenRoot(below)
+}
+
+// errInWay is why an obstacle is not removed.
+func (r *replacement) errInWay() error {
+	if r.obstacle == r.below {
+		return &refusal{"a directory has this path", "remove it, or name another output directory"}
 	}
-	return top.OpenRoot(below) // its error is better than that of MkdirAll
+	return &refusal{"a file or a symbolic link in the output directory has the path of a directory", "remove it, or name another output directory"}
 }
 
 const (
@@ -319,12 +364,17 @@ func (p *lockedDirectory) temporary(make func(name string) error) (string, error
 	}
 }
 
+// close unlocks and closes the directory.
+func (p *lockedDirectory) close() {
+	if p.lock != nil {
+		p.lock.Close()
+	}
+	p.root.Close()
+}
+
 // close unlocks and closes the directories.
-func (ps *places) close() {
-	for _, p := range *ps {
-		if p.lock != nil {
-			p.lock.Close()
-		}
-		p.root.Close()
+func (ps places) close() {
+	for _, p := range ps {
+		p.close()
 	}
 }

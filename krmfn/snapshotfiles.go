@@ -211,5 +211,5 @@ func (s *snapshotFiles) close() {
 	for _, one := range s.staged {
 		_ = s.place.root.Remove(one.temporary)
 	}
-	(&places{s.place}).close()
+	s.place.close()
 }

@@ -1,9 +1,11 @@
 package krmfn
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
@@ -34,6 +37,8 @@ type sums struct {
 	before, now map[string][]string
 	// written are the files that the run writes, by their real paths in lower case.
 	written map[string]*replacement
+	// inWay are files and directories to remove before files are replaced, each after what it is in.
+	inWay   []string
 	removed int
 	kept    []source.Diagnostic
 }
@@ -45,32 +50,90 @@ func (p *Process) sums(c *config) (*sums, []source.Diagnostic) {
 	}
 	dir := p.absolute(c.options.OutputDir)
 	s := &sums{dir: input.RealPath(dir), ledger: p.ledger, prune: c.options.Prune}
-	s.file = &replacement{name: filepath.ToSlash(filepath.Join(c.options.OutputDir, sumsName))}
-	if !s.prune && !exists(filepath.Join(dir, sumsName)) {
+	s.file = &replacement{name: filepath.ToSlash(filepath.Join(c.options.OutputDir, sumsName)), real: filepath.Join(s.dir, sumsName), within: dir}
+	if !s.prune && !exists(s.file.real) {
 		return nil, nil
 	}
-	if err := p.placeBelow(s.file, "the sums of --prune", filepath.Join(dir, sumsName), dir); err != nil {
+	if err := p.ledger.claim("the sums of --prune", s.file.real); err != nil {
 		return nil, []source.Diagnostic{unwritable(s.file.name, err)}
 	}
 	return s, nil
 }
 
-// begin reads the sums, and adds those of the files that the run writes. The output directory is locked.
-func (s *sums) begin(written []*replacement) (problems []source.Diagnostic) {
+// begin locks the output directory, reads the sums, and adds those of the files that the run writes.
+func (s *sums) begin(ctx context.Context, places places, written []*replacement, say io.Writer) (problems []source.Diagnostic) {
+	if problems = places.open(ctx, []*replacement{s.file}, say); len(problems) > 0 {
+		return problems
+	}
+	if err := s.file.look(); err != nil {
+		return s.file.note(nil, err)
+	}
 	s.before, problems = readSums(s.file.name, string(s.file.before))
 	s.now, s.written = map[string][]string{}, map[string]*replacement{}
 	both := maps.Clone(s.before)
 	for _, r := range written {
-		name, err := filepath.Rel(s.dir, r.real)
+		name, err := s.nameOf(r.real)
 		if err != nil {
 			return append(problems, unwritable(r.name, err))
 		}
-		name, s.written[strings.ToLower(r.real)] = filepath.ToSlash(name), r
+		s.written[strings.ToLower(r.real)] = r
 		s.now[name] = []string{sumOf(r.data)}
 		both[name] = append(slices.Clone(both[name]), s.now[name]...)
 	}
 	s.file.data = sumsText(both)
 	return problems
+}
+
+// nameOf returns the path that a file has in the sums.
+func (s *sums) nameOf(full string) (string, error) {
+	name, err := filepath.Rel(s.dir, full)
+	return filepath.ToSlash(name), err
+}
+
+// giveWay notes the obstacle of a file for makeWay. It fails if there is anything that no run wrote, that has
+// changed since or that this run writes, or if nobody has asked for pruning.
+func (s *sums) giveWay(r *replacement) error {
+	switch {
+	case r.obstacle == "":
+		return nil
+	case s == nil || !s.prune || s.before == nil:
+		return r.errInWay()
+	}
+	return filepath.WalkDir(filepath.Join(r.dir, r.obstacle), func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := s.nameOf(path)
+		if err == nil && !e.IsDir() && !strings.HasPrefix(e.Name(), stagedPrefix) {
+			err = s.mayRemove(name)
+		}
+		if err != nil {
+			return &refusal{fmt.Sprintf("%s is in the way: %v", source.Name(slashed.Join(slashed.Dir(s.file.name), name)), err), "remove it yourself"}
+		}
+		s.inWay = append(s.inWay, name)
+		return nil
+	})
+}
+
+// makeWay removes what is in the way of files.
+func (s *sums) makeWay() (problems []source.Diagnostic) {
+	root := s.file.place.root
+	for _, name := range slices.Backward(s.inWay) {
+		info, err := root.Lstat(filepath.FromSlash(name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // several files may have the same obstacle
+			continue
+		case err == nil:
+			err = root.Remove(filepath.FromSlash(name))
+		}
+		if err != nil {
+			return append(problems, unwritable(slashed.Join(slashed.Dir(s.file.name), name), err))
+		}
+		if s.before[name] != nil && !info.IsDir() {
+			s.removed++
+		}
+	}
+	return nil
 }
 
 // end removes the files that the run has not written, if it may, and writes the sums of those that are left.
@@ -97,7 +160,7 @@ func (s *sums) end() (problems []source.Diagnostic) {
 			s.kept = append(s.kept, d.With("remove it yourself, or take its line out of "+s.file.name+" to keep it"))
 		}
 	}
-	last := &replacement{name: s.file.name, real: s.file.real, data: sumsText(left), place: s.file.place}
+	last := &replacement{name: s.file.name, below: s.file.below, data: sumsText(left), place: s.file.place}
 	if err := last.look(); err != nil || slices.Equal(last.before, last.data) {
 		return last.note(problems, err)
 	}
@@ -113,12 +176,40 @@ func (s *sums) end() (problems []source.Diagnostic) {
 var errNotAsked = errors.New("it is not to be removed")
 
 // remove removes a file that an earlier run wrote and that has not changed since, and the directories that
-// become empty.
+// become empty. What killed runs have left there is removed, too.
 func (s *sums) remove(name string) error {
-	full, root := filepath.Join(s.dir, filepath.FromSlash(name)), s.file.place.root
-	info, err := root.Lstat(filepath.FromSlash(name))
+	if s.isBelowFile(name) {
+		return fs.ErrNotExist
+	}
+	root := s.file.place.root
+	s.sweep(slashed.Dir(name))
+	err := s.mayRemove(name)
+	if err == nil {
+		err = root.Remove(filepath.FromSlash(name))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for dir := slashed.Dir(name); dir != "."; dir = slashed.Dir(dir) {
+		if root.Remove(filepath.FromSlash(dir)) != nil {
+			break // it is not empty
+		}
+	}
+	return err
+}
+
+// mayRemove returns an error unless an earlier run wrote a file and it has not changed since.
+func (s *sums) mayRemove(name string) error {
+	full := filepath.Join(s.dir, filepath.FromSlash(name))
+	info, err := s.file.place.root.Lstat(filepath.FromSlash(name))
+	if errors.Is(err, syscall.ENOTDIR) || err == nil && info.IsDir() {
+		err = fs.ErrNotExist
+	}
 	if err != nil {
 		return err
+	}
+	if s.before[name] == nil {
+		return errors.New("no earlier run wrote it")
 	}
 	data, err := s.contents(full, name, info)
 	switch {
@@ -129,15 +220,34 @@ func (s *sums) remove(name string) error {
 	case s.isInUse(full, info):
 		return errors.New("this run has read or written it")
 	}
-	if err := root.Remove(filepath.FromSlash(name)); err != nil {
-		return err
-	}
+	return nil
+}
+
+// isBelowFile reports whether the run has written a file or link that has the path of a directory of name.
+func (s *sums) isBelowFile(name string) bool {
 	for dir := slashed.Dir(name); dir != "."; dir = slashed.Dir(dir) {
-		if root.Remove(filepath.FromSlash(dir)) != nil {
-			break // it is not empty
+		if s.now[dir] != nil {
+			return true
 		}
 	}
-	return nil
+	return false
+}
+
+// sweep removes the temporary files of killed runs from a directory, unless a run is at work there, such as this
+// one, which has done it before.
+func (s *sums) sweep(name string) {
+	root, err := s.file.place.root.OpenRoot(filepath.FromSlash(name))
+	if err != nil {
+		return // there are none
+	}
+	dir := &lockedDirectory{root: root}
+	defer dir.close()
+	if dir.lock, err = root.Open("."); err != nil {
+		return
+	}
+	if isLocked, err := tryLock(dir.lock); isLocked && err == nil {
+		_ = dir.clean()
+	}
 }
 
 // contents returns what a file has that is to be removed: its data, or the path of a link.

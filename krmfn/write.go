@@ -93,7 +93,7 @@ func (p *Process) replacements(c *config, f *files, manifests []*manifest.Stream
 			}
 			p.ledger.noteWritten(r.name, r.real)
 		default:
-			r.name, r.origin, r.mode = filepath.ToSlash(filepath.Join(c.options.OutputDir, origin.Below)), nil, origin.Mode
+			r.name, r.origin, r.mode = filepath.ToSlash(filepath.Join(c.options.OutputDir, origin.Below)), nil, modeFor(origin)
 			err = p.place(c, r, origin.Name)
 		}
 		if err != nil {
@@ -106,21 +106,22 @@ func (p *Process) replacements(c *config, f *files, manifests []*manifest.Stream
 }
 
 // place sets the path of a replacement in the output directory. If the directory becomes a copy, no
-// symbolic link there is followed, because an earlier run may have copied it.
+// symbolic link there is followed, because an earlier run may have copied it, and an existing file gets
+// the mode of the original, too.
 func (p *Process) place(c *config, r *replacement, what string) error {
 	file, dir := p.absolute(r.name), p.absolute(c.options.OutputDir)
 	if !c.options.CopyOthers {
 		return p.placeBelow(r, what, file, dir)
 	}
 	r.within, r.over = dir, fs.ModeSymlink
+	if r.exact == 0 {
+		r.exact = r.mode
+	}
 	below, err := filepath.Rel(dir, file)
 	if err != nil {
 		return err
 	}
 	r.real = filepath.Join(input.RealPath(dir), below)
-	if above := filepath.Dir(r.real); input.RealPath(above) != above {
-		return &refusal{"a symbolic link in the output directory has the path of a directory", "remove the link, or name another output directory"}
-	}
 	return p.ledger.claim(what, r.real)
 }
 
@@ -158,16 +159,18 @@ func unwritable(name string, err error) source.Diagnostic {
 func (p *Process) replaceAll(ctx context.Context, replacements []*replacement, problems []source.Diagnostic, sums *sums) (int, []source.Diagnostic) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	all := replacements
-	if sums != nil {
-		all = append([]*replacement{sums.file}, replacements...)
-	}
-	var places places
+	places := places{}
 	defer places.close()
-	problems = append(problems, places.open(ctx, all, p.Stderr)...)
-	changed, problems := lookAll(all, problems, sums)
+	if sums != nil {
+		problems = append(problems, sums.begin(ctx, places, replacements, p.Stderr)...)
+	}
+	problems = slices.Concat(problems, places.open(ctx, replacements, p.Stderr), nested(replacements))
+	changed, problems := lookAll(replacements, problems, sums)
 	if len(problems) > 0 {
 		return 0, problems
+	}
+	if sums != nil && !sums.file.isCurrent() {
+		changed = append([]*replacement{sums.file}, changed...)
 	}
 	defer func() {
 		for _, r := range changed {
@@ -177,12 +180,21 @@ func (p *Process) replaceAll(ctx context.Context, replacements []*replacement, p
 	if problems = stageAll(ctx, changed); len(problems) > 0 {
 		return 0, problems
 	}
-	for _, r := range changed {
-		problems = r.note(problems, r.replace())
+	return putAll(changed, sums)
+}
+
+// putAll gives all changed files their names. It returns how many it wrote, without the sums.
+func putAll(changed []*replacement, sums *sums) (written int, problems []source.Diagnostic) {
+	if sums != nil {
+		if problems = sums.makeWay(); len(problems) > 0 {
+			return 0, problems
+		}
 	}
-	written := len(changed) - len(problems)
-	if sums != nil && slices.Contains(changed, sums.file) {
-		written--
+	for _, r := range changed {
+		err := r.replace()
+		if problems = r.note(problems, err); err == nil && (sums == nil || r != sums.file) {
+			written++
+		}
 	}
 	if sums != nil && len(problems) == 0 {
 		problems = sums.end()
@@ -190,17 +202,33 @@ func (p *Process) replaceAll(ctx context.Context, replacements []*replacement, p
 	return written, problems
 }
 
-// lookAll reads the current files, and returns those that change. The sums are among the first.
+// nested returns problems of files that would be in a directory whose path another file has.
+func nested(all []*replacement) (problems []source.Diagnostic) {
+	of := map[string]*replacement{}
+	for _, r := range all {
+		of[r.real] = r
+	}
+	for _, r := range all {
+		for dir := filepath.Dir(r.real); r.within != "" && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			if other := of[dir]; other != nil {
+				problems = r.note(problems, &refusal{other.name + " would be a file and a directory", "write them to different directories"})
+			}
+		}
+	}
+	return problems
+}
+
+// lookAll reads the current files, and returns those that change.
 func lookAll(all []*replacement, problems []source.Diagnostic, sums *sums) (changed []*replacement, _ []source.Diagnostic) {
 	for _, r := range all {
 		if r.place == nil {
 			continue
 		}
-		problems = r.note(problems, r.look())
-		if sums != nil && r == sums.file {
-			problems = append(problems, sums.begin(all[1:])...)
+		err := sums.giveWay(r)
+		if err == nil {
+			err = r.look()
 		}
-		if !r.isCurrent() {
+		if problems = r.note(problems, err); !r.isCurrent() {
 			changed = append(changed, r)
 		}
 	}

@@ -249,7 +249,7 @@ func TestInPlaceMeanwhileMany(t *testing.T) {
 func opened(t *testing.T, file, data string) *replacement {
 	t.Helper()
 	r := &replacement{name: filepath.Base(file), real: file, data: []byte(data)}
-	var ps places
+	ps := places{}
 	t.Cleanup(ps.close)
 	if problems := ps.open(context.Background(), []*replacement{r}, io.Discard); len(problems) > 0 {
 		t.Fatal(problems)

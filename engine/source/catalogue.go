@@ -455,6 +455,11 @@ var streams = []Entry{
 		Advice: "Copy the file yourself, or replace the link by a file or by a relative link in the directory.",
 	},
 	{
+		Code: "hidden-copied", Severities: infos, Title: "A hidden file is copied to the output directory",
+		Cause:  "`--copy-others` copies hidden files only if a kustomization in the directory uses them, such as the file `.env` of a `secretGenerator`. Such files often have secrets. Their modes are kept.",
+		Advice: "If the file has secrets, keep the output directory as secret as the input, or exclude the file with `.preadmitignore`.",
+	},
+	{
 		Code: "sums-malformed", Severities: errors, Title: "The sums of an output directory cannot be read",
 		Cause:  "The file `.preadmit-sums` in the directory of `--output-dir` has a line that is not a sum of `sha256sum` with a path in the directory. Nothing is written, because `--prune` would not know which files earlier runs wrote.",
 		Advice: "Restore the file. Without it, `--prune` removes nothing that earlier runs wrote.",

@@ -37,8 +37,8 @@ var (
 	ErrElsewhere   = errors.New("the file was read under another path")
 )
 
-// chartIgnoreFile is the file with patterns of files that are not part of a chart.
-const chartIgnoreFile = ".helmignore"
+// ChartIgnoreFile is the file with patterns of files that are not part of a chart.
+const ChartIgnoreFile = ".helmignore"
 
 // leave notes a file that is not read.
 func (s *Set) leave(p Path, full string, err error) {
@@ -59,7 +59,7 @@ func (s *Set) keep(f File) {
 // visitRest adds a file that cannot hold manifests.
 func (w *walker) visitRest(full string, mode fs.FileMode, lists []*ignoreList) {
 	s, name := w.set, filepath.Base(full)
-	isHidden := strings.HasPrefix(name, ".") && !(name == chartIgnoreFile && s.Site.charts.has[filepath.Dir(full)])
+	isHidden := strings.HasPrefix(name, ".") && !(name == ChartIgnoreFile && s.Site.charts.has[filepath.Dir(full)])
 	switch {
 	case s.Rest == nil || w.pattern != "" || isHidden || mode.IsDir() || ignores(lists, full, false):
 	case !mode.IsRegular():
@@ -96,7 +96,7 @@ func (w *walker) addRest(full string) error {
 	}
 	data, mode, err := s.reader.read(real)
 	if err != nil {
-		return err
+		return s.reader.named(w.path, full, err)
 	}
 	f := File{Name: s.reader.Name(w.path, full), Data: data, Real: real, Below: below, Mode: mode, Found: full}
 	if s.reader.Note != nil {

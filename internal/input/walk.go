@@ -204,6 +204,9 @@ func (s *Set) addFile(p Path, full string, in *directory) error {
 		return nil
 	}
 	data, mode, err := s.reader.read(real)
+	if err != nil && in != nil {
+		err = s.reader.named(p, full, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -415,6 +418,14 @@ func modeOf(full string, e fs.DirEntry) fs.FileMode {
 // errorAt returns an error about a file below a directory.
 func (r *Reader) errorAt(p Path, full string, err error) error {
 	return &fs.PathError{Op: "read", Path: r.Name(p, full), Err: err}
+}
+
+// named adds the name of a file to an error that says that the input is too large.
+func (r *Reader) named(p Path, full string, err error) error {
+	if errors.As(err, new(*limit.Error)) {
+		return r.errorAt(p, full, err)
+	}
+	return err
 }
 
 // Name returns the path of a file for messages: relative if the user's path was relative.
