@@ -134,7 +134,7 @@ func counted(findings []source.Diagnostic) string {
 }
 
 // checkedNotes are the codes of findings that are notes and do not change the exit status.
-var checkedNotes = []string{"value-not-stored", "pods-only", "refusal-averted", "validation-redundant", "webhook-unpredicted", "policy-not-mutating", "order-dependent", "always-true"}
+var checkedNotes = []string{"value-not-stored", "pods-only", "refusal-averted", "validation-redundant", "webhook-unpredicted", "policy-not-mutating", "order-dependent", "always-true", "always-false", "costly"}
 
 // aboutMissing are the codes of findings about missing policies, which may be among those that could
 // not be read.
@@ -170,16 +170,19 @@ A finding has one of these codes, or the code of an error:
   atomic-list            an ApplyConfiguration writes a list or map that merging replaces
                          completely
   parent-missing         a JSONPatch writes below a list or map that manifests may lack
-  condition-unreachable  !has() of a field that API defaults always set, or a condition of
-                         constants that is false
-  always-true            a note: a condition or a validation of constants is true
+  condition-unreachable  !has() of a field that API defaults always set, a condition that is
+                         never true, or a comparison with a value that a field cannot have
+  always-true            a note: a condition or a validation is true for all objects of the
+                         kinds that the policy matches; always-false: it is never true
+  costly                 a note: an expression may exceed the server's limit of costs
   order-dependent        the result, or which refusal is reported (a note), depends on a
                          random order, such as that of two policies
   policies-fight         two policies write different values to the same field
   always-fails           a policy with failurePolicy Ignore fails on every manifest, or any
                          policy in CEL or rule of Kyverno on all objects generated for it
   changes-nothing        a mutation writes only what every object that it reaches has already
-  never-applies          no object meets the conditions of a mutator or a rule
+  never-applies          no object meets the conditions of a mutator or a rule, or the match
+                         block of a policy, or that of a binding together with its policy's
   name-unknown           a policy names a kind or resource that no cluster serves
   not-idempotent         policies change or deny their own output
   value-not-stored       a note, not a mistake: a server omits the value or stores it in

@@ -196,13 +196,23 @@ var checking = []Entry{
 	},
 	{
 		Code: "condition-unreachable", Severities: warnings, Title: "The condition is never true",
-		Cause:  "The condition tests whether a field is missing, but API defaults always set the field before policies run. Or the condition of a policy in the API server compares only constants.",
-		Advice: "Compare the field with its default.",
+		Cause:  "The condition tests whether a field is missing, but API defaults always set the field before policies run. Or the condition of a policy in the API server compares only constants. Or the kinds that the policy matches decide it: it asks for another kind, for a field that the server always sets, or for a type that the field does not have, or a ValidatingAdmissionPolicy compares a field with a value that its kind does not enumerate.",
+		Advice: "Compare the field with its default, or with a value that it can have.",
 	},
 	{
 		Code: "always-true", Severities: infos, Title: "A condition or a validation is always true",
-		Cause:  "A matchCondition, or a validation of a ValidatingAdmissionPolicy, compares only constants and is true for every object. A validation that is always false is not reported: it refuses whatever the policy matches.",
+		Cause:  "A matchCondition, or a validation of a ValidatingAdmissionPolicy, compares only constants and is true for every object. Or it is true for every object of the kinds that the policy matches: it asks for their kind, or for a field that they always have. A validation of constants that is always false is not reported: it refuses whatever the policy matches.",
 		Advice: "Compare a field of the object or the request, or remove the expression.",
+	},
+	{
+		Code: "always-false", Severities: infos, Title: "A validation is never true",
+		Cause:  "The kinds that a ValidatingAdmissionPolicy matches decide one of its validations: it asks for another kind, for example, so it refuses every object that the policy matches. This may be what the policy is for.",
+		Advice: "Write `false` if the policy is to refuse all of these objects; otherwise, correct the expression.",
+	},
+	{
+		Code: "costly", Severities: infos, Title: "An expression may cost too much",
+		Cause:  "A server stops an expression of an admission policy that costs more than 1,000,000 units, and the expression fails. This one may cost more for an object whose lists, maps and texts have 30 items each, as loops within loops do. Servers do not estimate the costs of these policies when they are created.",
+		Advice: "Avoid a loop within a loop.",
 	},
 	{
 		Code: "call-fails", Severities: warnings, Title: "A call of a function always fails",
@@ -250,9 +260,9 @@ var checking = []Entry{
 		Advice: "Let only one of them write the field.",
 	},
 	{
-		Code: "never-applies", Severities: warnings, Title: "A mutator or a rule never applies",
-		Cause:  "No object of its kinds can meet the match criteria or the path tests of a Gatekeeper mutator. Or a rule of a Kyverno policy changes none of the objects that `check` generates to reach what the rule changes, because its conditions never hold together, or compare only constants. Rules that ask for more than the object, or match kinds without a schema, are left alone.",
-		Advice: "Correct the criterion or condition that the message names, or remove the mutator or the rule.",
+		Code: "never-applies", Severities: warnings, Title: "A policy, a mutator or a rule never applies",
+		Cause:  "No object of its kinds can meet the match criteria or the path tests of a Gatekeeper mutator. Or a rule of a Kyverno policy changes none of the objects that `check` generates to reach what the rule changes, because its conditions never hold together, or compare only constants. Rules that ask for more than the object, or match kinds without a schema, are left alone. Or no request meets the match block of a policy in the API server, or that of a binding together with its policy's: no labels meet the selectors, or the rules cover no kind.",
+		Advice: "Correct the criterion or condition that the message names, or remove the policy, the mutator or the rule.",
 	},
 	{
 		Code: "name-order", Severities: warnings, Title: "The result depends on the names of mutators",

@@ -9,7 +9,8 @@
 // The files in order: admissionpolicy.go (Language, and the versions that servers serve), reader.go
 // (the fields that all policies have), binding.go, link.go (the bindings of each policy),
 // program.go (the policies of a program), plan.go
-// (what applies to a request), params.go, input.go (the input of expressions), conditions.go.
+// (what applies to a request), params.go, input.go (the input of expressions), conditions.go, never.go
+// (match blocks that match nothing).
 package admissionpolicy
 
 import (

@@ -64,11 +64,13 @@ func (all Policies) Covers(r *policy.Request) bool {
 	return !Hides(r.Kind) && slices.ContainsFunc(all, func(p *Policy) bool { return r.Covered(p.Constraints) })
 }
 
-// Check finds mistakes in the expressions of a policy that a server accepts.
-func (l *Language) Check(p *Policy, schemas *schema.Registry) []source.Diagnostic {
+// Check finds mistakes in a policy that a server accepts. The policy belongs to a point of the request.
+func (l *Language) Check(p *Policy, schemas *schema.Registry, at policy.Point) []source.Diagnostic {
 	checked := policydoc.Checked{Document: p.Document, Env: l.CEL, Scope: p.Scope, HasParams: p.ParamKind != (gvk.Kind{})}
 	checked.AddPolicy(policy.Node{Value: p.Document.Object()}.At("spec"))
-	found := checked.Check(policydoc.KindsOf(p.Constraints, schemas, Hides))
+	requests := policydoc.RequestsOf(p.Constraints, schemas, Hides)
+	requests.Valid = at == policy.Validating
+	found := append(checked.Check(requests), p.never(schemas)...)
 	for i, c := range p.Conditions {
 		path := change.Keys("spec", "matchConditions").Index(i).Key("expression")
 		found = append(found, policydoc.Constant(p.Document, p.Scope, c.Program, path, "the policy applies to none")...)

@@ -53,11 +53,16 @@ const (
 	TypeMismatch   = "type-mismatch"
 	AtomicList     = "atomic-list"
 	ParentMissing  = "parent-missing"
+	AlwaysTrue     = "always-true"
+	AlwaysFalse    = "always-false"
+	NeverTrue      = "condition-unreachable"
+	Costly         = "costly"
 )
 
 // Check compiles the expressions of a policy with object typed as a kind, and returns the
 // problems that are certain. It skips expressions that do not compile.
-func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression) ([]Problem, error) {
+func (e *Env) Check(objects Objects, hasParams bool, expressions []Expression) ([]Problem, error) {
+	kind := objects.Kind
 	t := &typed{
 		provider: &provider{variables: map[string]*types.Type{}, declared: e.host.types, scope: e.host.variable.TypeName(), patches: true},
 		kind:     kind, names: map[*schema.Type]string{}, types: map[string]*schema.Type{}, missed: map[string]*schema.Type{},
@@ -92,7 +97,8 @@ func (e *Env) Check(kind *schema.Kind, hasParams bool, expressions []Expression)
 		guardsOf(env, expressions).mark(expressions, problems)
 	}
 	// A policy that asks first, for whatever field, may know which objects have the parent.
-	return slices.DeleteFunc(problems, func(p Problem) bool { return p.Code == ParentMissing && p.Guarded }), nil
+	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Code == ParentMissing && p.Guarded })
+	return slices.Concat(problems, objects.certain(expressions, trees), costly(env, expressions, trees)), nil
 }
 
 // issues returns the certain problems among the issues of an expression.

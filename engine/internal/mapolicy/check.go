@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -14,7 +15,7 @@ func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 		if slices.ContainsFunc(d.mutations, func(m mutation) bool { return m.draft != nil }) {
 			continue // drafts have another form
 		}
-		found = append(found, p.shared.Check(d.policy, schemas)...)
+		found = append(found, p.shared.Check(d.policy, schemas, policy.InServer)...)
 	}
 	return found
 }

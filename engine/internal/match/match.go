@@ -8,7 +8,8 @@
 //
 // The files in order: parse.go and validate.go (reading a match block), text.go (selectors as
 // text), selector.go and unchecked.go (label selectors, with and without validation), rule.go
-// (resource rules), match.go (the decision), reason.go (the explanation).
+// (resource rules), match.go (the decision), reason.go (the explanation), never.go (match blocks that
+// match nothing).
 package match
 
 import (

@@ -60,19 +60,81 @@ func (c *Checked) AddPolicy(spec policy.Node) {
 	}
 }
 
+// Requests are the requests that a policy is evaluated on.
+type Requests struct {
+	// Kinds are the kinds of their objects that have a schema, as the policy sees them.
+	Kinds []*schema.Kind
+	// Operations and Valid: see celenv.Objects.
+	Operations []string
+	Valid      bool
+}
+
 // KindsOf returns the kinds with a schema that a match block selects, as the policy sees them,
 // except for hidden kinds.
 func KindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool) []*schema.Kind {
+	return kindsOf(constraints, schemas, isHidden, policy.Create, policy.Update)
+}
+
+// RequestsOf returns the requests that a match block selects, except those for hidden kinds.
+func RequestsOf(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool) Requests {
+	r := Requests{Kinds: KindsOf(constraints, schemas, isHidden)}
+	if namedKinds(constraints, schemas) != nil {
+		r.Operations = constraints.Operations()
+	}
+	return r
+}
+
+// Covering is what a match block covers that names all its kinds.
+type Covering struct {
+	Covered []*schema.Kind
+	// Why says why it covers none; "" if it may cover other requests than for objects of these kinds.
+	Why string
+}
+
+// CoveredKinds returns the kinds that a match block covers, except for hidden kinds; nil if it may cover
+// other kinds.
+func CoveredKinds(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool) *Covering {
+	named, operations := namedKinds(constraints, schemas), constraints.Operations()
+	if named == nil || operations == nil {
+		return nil
+	}
+	all := []policy.Operation{policy.Create, policy.Update, "DELETE"}
+	c := &Covering{Covered: kindsOf(constraints, schemas, isHidden, all...)}
+	if len(c.Covered) == 0 && !slices.Contains(operations, "CONNECT") && !slices.ContainsFunc(named, isHidden) {
+		for _, request := range requestsFor(constraints, named[0], schemas, all) {
+			if slices.Contains(operations, request.Operation) {
+				c.Why = constraints.Uncovered(request)
+			}
+		}
+	}
+	return c
+}
+
+// namedKinds returns the kinds that the rules of a match block name; nil if any of them is not known.
+func namedKinds(constraints *match.Resources, schemas *schema.Registry) (kinds []*schema.Kind) {
+	all := schemas.Kinds()
+	for _, n := range constraints.Names() {
+		known := len(kinds)
+		for _, k := range all {
+			if k.Resource == n.Resource.Resource && k.Group == n.Group && (n.Version == "*" || n.Version == k.Version) && !k.Unknown {
+				kinds = append(kinds, k)
+			}
+		}
+		if len(kinds) == known {
+			return nil
+		}
+	}
+	return kinds
+}
+
+// kindsOf returns the kinds, as the policy sees them, that a match block selects in requests of the operations.
+func kindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool, operations ...policy.Operation) []*schema.Kind {
 	var kinds []*schema.Kind
 	for _, k := range schemas.Kinds() {
 		if k.Resource == "" || k.Unknown || isHidden(k) {
 			continue
 		}
-		for _, operation := range []policy.Operation{policy.Create, policy.Update} {
-			request := match.Request{Kind: k, Operation: string(operation), Name: "any", Schemas: schemas}
-			if k.Namespaced {
-				request.Namespace = "default"
-			}
+		for _, request := range requestsFor(constraints, k, schemas, operations) {
 			if under := constraints.Under(request); under != nil && !slices.Contains(kinds, under) {
 				kinds = append(kinds, under)
 			}
@@ -81,15 +143,29 @@ func KindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden fu
 	return kinds
 }
 
+// requestsFor returns requests for an object of a kind, with the names that the rules cover.
+func requestsFor(constraints *match.Resources, k *schema.Kind, schemas *schema.Registry, operations []policy.Operation) (requests []match.Request) {
+	for _, operation := range operations {
+		for _, name := range append(constraints.ObjectNames(), "any") {
+			request := match.Request{Kind: k, Operation: string(operation), Name: name, Schemas: schemas}
+			if k.Namespaced {
+				request.Namespace = "default"
+			}
+			requests = append(requests, request)
+		}
+	}
+	return requests
+}
+
 // Check reports problems of the expressions that a server accepts: for all kinds, and for some
 // kinds unless the policy checks for the kind or the field first. It also reports mutations that
 // change nothing.
-func (c *Checked) Check(kinds []*schema.Kind) []source.Diagnostic {
+func (c *Checked) Check(r Requests) []source.Diagnostic {
 	found := c.checkIdle()
-	if len(kinds) == 0 || len(kinds) > maxCheckedKinds {
+	if len(r.Kinds) == 0 || len(r.Kinds) > maxCheckedKinds {
 		return found
 	}
-	return slices.Concat(found, c.checkTypes(kinds), c.checkAbsences(kinds))
+	return slices.Concat(found, c.checkTypes(r), c.checkAbsences(r.Kinds))
 }
 
 // spot is the place of a problem.
@@ -102,11 +178,12 @@ type spot struct {
 // does not check first.
 type troubled struct{ all, certain []*schema.Kind }
 
-func (c *Checked) checkTypes(kinds []*schema.Kind) []source.Diagnostic {
+func (c *Checked) checkTypes(r Requests) []source.Diagnostic {
+	kinds := r.Kinds
 	at := map[spot]*troubled{}
 	var first []celenv.Problem
 	for _, kind := range kinds {
-		problems, err := c.Env.Check(kind, c.HasParams, c.Expressions)
+		problems, err := c.Env.Check(celenv.Objects{Kind: kind, Operations: r.Operations, Valid: r.Valid}, c.HasParams, c.Expressions)
 		if err != nil {
 			return nil
 		}
@@ -130,15 +207,25 @@ func (c *Checked) checkTypes(kinds []*schema.Kind) []source.Diagnostic {
 	})
 	var found []source.Diagnostic
 	for _, x := range first {
-		switch t := at[spot{x.Expression, x.Offset, x.Code}]; {
-		case len(t.all) == len(kinds):
-			found = append(found, c.finding(c.Paths[x.Expression], x.Offset, x.Code, x.Text, "").Advised(adviceAbout(x, kinds)))
-		case len(t.certain) > 0:
-			text := fmt.Sprintf("%s for %s, of %d kinds that the policy is about", x.Text, namesOf(t.certain), len(kinds))
-			found = append(found, c.finding(c.Paths[x.Expression], x.Offset, x.Code, text, "ask for the field with has(), or for object.kind, or leave the kind out of the policy"))
-		}
+		found = append(found, c.problem(x, at[spot{x.Expression, x.Offset, x.Code}], kinds)...)
 	}
 	return found
+}
+
+// problem reports a problem that all kinds have, or that some have for which the policy does not check first.
+func (c *Checked) problem(x celenv.Problem, t *troubled, kinds []*schema.Kind) []source.Diagnostic {
+	path := c.Paths[x.Expression]
+	switch {
+	case len(t.all) == len(kinds):
+		if x.Code == celenv.AlwaysFalse && path[1] != change.Key("validations") {
+			x.Code = celenv.NeverTrue // the policy applies to nothing
+		}
+		return []source.Diagnostic{c.finding(path, x.Offset, x.Code, x.Text, "").Advised(adviceAbout(x, kinds))}
+	case len(t.certain) > 0:
+		text := fmt.Sprintf("%s for %s, of %d kinds that the policy is about", x.Text, namesOf(t.certain), len(kinds))
+		return []source.Diagnostic{c.finding(path, x.Offset, x.Code, text, "ask for the field with has(), or for object.kind, or leave the kind out of the policy")}
+	}
+	return nil
 }
 
 // selectsLabels reports whether the policy is only about objects with certain labels.
@@ -165,11 +252,9 @@ func adviceAbout(x celenv.Problem, kinds []*schema.Kind) source.Advice {
 func Constant(d *manifest.Document, scope *celenv.Scope, program *celenv.Program, path change.Path, never string) []source.Diagnostic {
 	switch holds, always := scope.Always(program); {
 	case always && holds:
-		note := finding(d, path, 0, "always-true", "the expression is true for every object", "compare a field of the object or the request, or remove the expression")
-		note.Severity = source.Info
-		return []source.Diagnostic{note}
+		return []source.Diagnostic{finding(d, path, 0, celenv.AlwaysTrue, "the expression is true for every object", "compare a field of the object or the request, or remove the expression")}
 	case always && never != "":
-		return []source.Diagnostic{finding(d, path, 0, "condition-unreachable", "the expression is false for every object: "+never, "compare a field of the object or the request, or remove the policy")}
+		return []source.Diagnostic{finding(d, path, 0, celenv.NeverTrue, "the expression is false for every object: "+never, "compare a field of the object or the request, or remove the policy")}
 	}
 	return nil
 }
@@ -178,8 +263,14 @@ func (c *Checked) finding(path change.Path, offset int, code, text, advice strin
 	return finding(c.Document, path, offset, code, text, advice)
 }
 
+// notes are the codes of findings that may be no mistakes.
+var notes = []string{celenv.AlwaysTrue, celenv.AlwaysFalse, celenv.Costly}
+
 func finding(d *manifest.Document, path change.Path, offset int, code, text, advice string) source.Diagnostic {
 	w := source.Warningf(d.In(path, offset), code, "%s", text).With(advice)
+	if slices.Contains(notes, code) {
+		w.Severity = source.Info
+	}
 	w.Subject, w.Field, w.Excerpt = d.Kind().Kind+" "+d.Name(), path.String(), d.Excerpt(d.In(path, offset))
 	return w
 }

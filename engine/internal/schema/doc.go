@@ -10,7 +10,8 @@
 // embedded as differences to the default version.
 //
 // The files in order: type.go, kind.go, registry.go; compact.go (the embedded text), openapi.go
-// (OpenAPI documents), crd.go (custom resource definitions), lifecycle.go (deprecated and removed versions); strict.go and gonames.go (strict decoding);
+// (OpenAPI documents), crd.go (custom resource definitions), lifecycle.go (deprecated and removed versions), enums.go
+// (enumerated values); strict.go and gonames.go (strict decoding);
 // atoms.go, violation.go, plain.go and merge.go (merging).
 package schema
 

@@ -3,6 +3,7 @@ package vapolicy
 import (
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -11,7 +12,7 @@ import (
 func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
 	var found []source.Diagnostic
 	for _, d := range p.definitions {
-		found = append(found, p.shared.Check(d.policy, schemas)...)
+		found = append(found, p.shared.Check(d.policy, schemas, policy.Validating)...)
 		for _, v := range d.validations {
 			found = append(found, policydoc.Constant(d.policy.Document, d.policy.Scope, v.program, v.node.Path.Key("expression"), "")...)
 		}
