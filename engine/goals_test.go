@@ -27,7 +27,7 @@ func TestGeneratedKyverno(t *testing.T) {
 			t.Errorf("%s: a rule changes the recorded object, and check says that it changes nothing", dir)
 		}
 	}
-	want := "conditions.replicas-bool foreach.missing-list foreach.missing-list-default mpol-audit-null.null mpol-autogen-texts.index whole-rule.all-second-fails"
+	want := "conditions.replicas-bool foreach.missing-list foreach.missing-list-default mpol-audit-null.null mpol-autogen-texts.index whole-rule.all-second-fails yaml.patch"
 	if names := strings.Join(slices.Sorted(maps.Keys(found)), " "); names != want {
 		t.Errorf("found in %s\nwant     %s", names, want)
 	}

@@ -129,13 +129,14 @@ func (w *wishes) foreach(entry policy.Node) {
 		w.never = true
 		return
 	}
-	if err != nil || !ok || entry.At("context").Given() || !w.isList(list.path) {
+	const deepest = 3
+	if err != nil || !ok || entry.At("context").Given() || !w.isList(list.path) || len(w.elements) == deepest {
 		w.unclear = true
 		return
 	}
 	element := append(slices.Clip(list.path), "0")
-	w.need(element, isThere, witness.Present)
 	w.elements = append(w.elements, element)
+	w.need(element, isThere, witness.Present)
 	any := entry.At("preconditions", "any").Items()
 	w.conditions(entry.At("preconditions"), orOne(any)[0])
 	w.unclear = w.unclear || len(any) > 1

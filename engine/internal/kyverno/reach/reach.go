@@ -122,17 +122,32 @@ type wishes struct {
 	elements [][]string
 }
 
-// need adds a need. Values that are Present or Absent are "example" and nil for holds.
+// need adds a need of a field, and of the same field in the second elements of a foreach: objects may have
+// two, and a rule fails if one of them fails. Values that are Present or Absent are "example" and nil for
+// holds.
 func (w *wishes) need(path []string, holds func(value any) bool, values ...any) {
-	w.needs = append(w.needs, witness.Need{Path: slices.Clone(path), Values: values, Holds: func(value any) bool {
-		switch value {
-		case witness.Present:
-			value = "example"
-		case witness.Absent:
-			value = nil
+	paths := [][]string{slices.Clone(path)}
+	for _, e := range w.elements {
+		if len(path) < len(e) || !slices.Equal(path[:len(e)], e) {
+			continue
 		}
-		return holds(value)
-	}})
+		for _, p := range slices.Clone(paths) {
+			second := slices.Clone(p)
+			second[len(e)-1] = "1"
+			paths = append(paths, second)
+		}
+	}
+	for _, p := range paths {
+		w.needs = append(w.needs, witness.Need{Path: p, Values: values, Holds: func(value any) bool {
+			switch value {
+			case witness.Present:
+				value = "example"
+			case witness.Absent:
+				value = nil
+			}
+			return holds(value)
+		}})
+	}
 }
 
 func anything(any) bool        { return true }
