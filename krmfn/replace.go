@@ -278,7 +278,7 @@ func (r *replacement) openDirectory() (*os.Root, error) {
 // errInWay is why an obstacle is not removed.
 func (r *replacement) errInWay() error {
 	if r.obstacle == r.below {
-		return &refusal{"a directory has this path", "remove it, or name another output directory"}
+		return &refusal{"a directory has this path", "remove it, or name another path"}
 	}
 	return &refusal{"a file or a symbolic link in the output directory has the path of a directory", "remove it, or name another output directory"}
 }
