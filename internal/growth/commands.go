@@ -106,6 +106,11 @@ func ofConversions() []dimension {
 				return rule(fmt.Sprint("r-", i), "ConfigMap", fmt.Sprintf("patchStrategicMerge: {metadata: {labels: {l-%d: x}}}", i))
 			}))}
 		}},
+		{name: "convert/refusals", refusal: "[policy-not-convertible]", commands: []string{"convert"}, flags: []string{"--to", "MutatingPolicy"}, n: 40, files: func(n int) map[string]string {
+			return map[string]string{"kyverno.yaml": clusterPolicy("p", repeat(n, func(i int) string {
+				return rule(fmt.Sprint("r-", i), "ConfigMap", "patchStrategicMerge: {metadata: {labels: {l: \"{{ x509_decode('a') }}\"}}}")
+			}))}
+		}},
 		{name: "convert/patch", commands: []string{"convert"}, flags: []string{"--to", "MutatingPolicy"}, n: 50, files: func(n int) map[string]string {
 			return map[string]string{"kyverno.yaml": clusterPolicy("p", rule("r", "ConfigMap", "patchStrategicMerge: {data: {"+lines(n, "key-#: new, ")+"}}"))}
 		}},

@@ -20,6 +20,8 @@ type dimension struct {
 	commands []string
 	// flags are added to the command line.
 	flags []string
+	// refusal is what commands say if they refuse the input, with status 2; "" if they must not.
+	refusal string
 	// cluster answers the requests of verify; nil if the command asks no cluster.
 	cluster func(n int) *cluster
 	// program is the program that the command starts, if it asks no cluster; nil if it starts none.

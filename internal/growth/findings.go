@@ -8,7 +8,7 @@ import (
 // ofFindings are the dimensions of messages.
 func ofFindings() []dimension {
 	return []dimension{
-		{name: "findings/denied", n: 25, files: func(n int) map[string]string {
+		{name: "findings/denied", refusal: "[denied]", n: 25, files: func(n int) map[string]string {
 			return input(admissionPolicy("deny", "configmaps", patch(`[JSONPatch{op: "remove", path: "/data/none"}]`)), configMaps(n))
 		}},
 		{name: "findings/warnings", n: 25, files: func(n int) map[string]string {

@@ -159,7 +159,7 @@ func (d dimension) process(command string, n int, dir string) (func() error, err
 		Stdout: new(bytes.Buffer), Stderr: &stderr, Run: d.starter(n),
 	}
 	return func() error {
-		if status := krmfn.Main(context.Background(), p); status > 1 && !strings.Contains(stderr.String(), "denied:") && !strings.Contains(stderr.String(), "[webhook-answer-missing]") {
+		if status := krmfn.Main(context.Background(), p); status > 1 && (d.refusal == "" || !strings.Contains(stderr.String(), d.refusal)) {
 			return fmt.Errorf("status %d: %.500s", status, &stderr)
 		}
 		return nil

@@ -40,10 +40,10 @@ func ofWebhooks() []dimension {
 		{name: "webhooks/answers", flags: flags, n: 25, files: func(n int) map[string]string {
 			return with(zero(hook), lines(n, of("0", "#")), zero(hooked))
 		}},
-		{name: "webhooks/missing answers", commands: []string{"render", "diff"}, flags: flags, n: 75, files: func(n int) map[string]string {
+		{name: "webhooks/missing answers", refusal: "[webhook-answer-missing]", commands: []string{"render", "diff"}, flags: flags, n: 75, files: func(n int) map[string]string {
 			return with(zero(hook), lines(n, of("0", "#")), lines(n, unhooked))
 		}},
-		{name: "webhooks/unlike answers", commands: []string{"render", "diff"}, flags: flags, n: 75, files: func(n int) map[string]string {
+		{name: "webhooks/unlike answers", refusal: "[webhook-answer-missing]", commands: []string{"render", "diff"}, flags: flags, n: 75, files: func(n int) map[string]string {
 			return with(zero(hook), lines(n, of("0", "#")), lines(n, strings.ReplaceAll(unhooked, "c-#", "d-#")))
 		}},
 	}

@@ -120,15 +120,17 @@ func recovered(d *manifest.Document, problems *[]source.Diagnostic) {
 
 // unique drops problems of a generated rule that were reported for its original.
 func unique(problems []source.Diagnostic) []source.Diagnostic {
-	var kept []source.Diagnostic
-	for _, p := range problems {
-		if !slices.ContainsFunc(kept, func(other source.Diagnostic) bool {
-			return other.At == p.At && other.Code == p.Code && other.Field == p.Field
-		}) {
-			kept = append(kept, p)
-		}
+	type place struct {
+		at          source.Position
+		code, field string
 	}
-	return kept
+	seen := map[place]bool{}
+	return slices.DeleteFunc(problems, func(p source.Diagnostic) bool {
+		at := place{p.At, p.Code, p.Field}
+		again := seen[at]
+		seen[at] = true
+		return again
+	})
 }
 
 // Write returns the documents that replace a document.
