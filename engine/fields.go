@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -69,19 +72,37 @@ func (s *Schemas) at(kind gvk.Kind, path []string) *schema.Type {
 	if s == nil {
 		return nil
 	}
-	known := s.set.schemas.Lookup(kind)
-	if known == nil {
-		return nil
-	}
-	t := known.Type()
+	t := s.typeOf(kind)
 	for _, name := range path {
 		t = itemOf(t).FieldType(name)
 	}
 	return t
 }
 
-// Kinds returns all kinds, sorted.
+// typeOf returns the type of a kind; nil if it is unknown. All versions of a kind of policies have the same
+// fields.
+func (s *Schemas) typeOf(kind gvk.Kind) *schema.Type {
+	if known := s.set.schemas.Lookup(kind); known != nil {
+		return known.Type()
+	}
+	for _, k := range policydoc.Kinds() {
+		if k.Group == kind.Group && k.Kind == kind.Kind {
+			return policydoc.TypeOf(kind.Kind)
+		}
+	}
+	return nil
+}
+
+// Kinds returns all kinds that have a resource, sorted.
 func (s *Schemas) Kinds() []gvk.Kind { return s.Selected([]string{"*"}, []string{"*"}, []string{"*"}) }
+
+// Policies returns the kinds of policies of Kyverno and Gatekeeper, in their newest versions.
+func (s *Schemas) Policies() []gvk.Kind {
+	if s == nil {
+		return nil
+	}
+	return policydoc.Kinds()
+}
 
 // Selected returns the kinds that a rule of a policy selects. Each list may have wildcards.
 func (s *Schemas) Selected(groups, versions, resources []string) []gvk.Kind {
@@ -120,17 +141,31 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
-// Function is a function that expressions in CEL may call.
+// Function is a function that expressions may call.
 type Function = celenv.Function
 
-// Functions returns the functions that expressions of MutatingAdmissionPolicies may call, sorted by name.
-func (s *Schemas) Functions() []Function {
+// Functions returns the functions that expressions in CEL may call, sorted by name: in policies of a
+// group, either "policies.kyverno.io" or another one.
+func (s *Schemas) Functions(group string) []Function {
 	if s == nil {
 		return nil
 	}
-	found, err := celenv.New(s.set.settings.minor).Functions()
+	env := celenv.New(s.set.settings.minor)
+	if group == "policies.kyverno.io" {
+		env = celenv.Kyverno(false)
+	}
+	found, err := env.Functions()
 	if err != nil {
 		return nil // a policy with an expression has the error
+	}
+	return found
+}
+
+// JMESPath returns the functions that expressions of Kyverno's rules may call, sorted by name.
+func (s *Schemas) JMESPath() []Function {
+	var found []Function
+	for _, name := range slices.Sorted(maps.Keys(jmespath.Kyverno())) {
+		found = append(found, Function{Name: name, Signatures: []string{name + jmespath.Kyverno()[name].String()}, Doc: jmespath.Doc(name)})
 	}
 	return found
 }

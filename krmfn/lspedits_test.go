@@ -40,46 +40,62 @@ spec:
   policyName: p%[1]d
 `
 
-// TestLSPEdits edits a policy at random, in every encoding. The server never ends, answers every question,
-// and in the end says the same as a new server for the same text.
-func TestLSPEdits(t *testing.T) {
-	pieces := []string{"", "\n", "\r\n", "  ", "é", "😀", "'", `"`, "{", "}", ":", "- ", "---\n", "variables.team", "object.spec.", "kind: Secret\n", "\t", "|", "\ufeff"}
-	for i, encoding := range []string{"utf-8", "utf-16", "utf-32"} {
-		t.Run(encoding, func(t *testing.T) {
-			t.Parallel()
-			random := rand.New(rand.NewPCG(uint64(i), 35))
-			dir := t.TempDir()
-			makeFile(t, dir, "p.yaml", fmt.Sprintf(editedPolicy, 1))
-			makeFile(t, dir, "m.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-1}\ndata: {a: b}\n")
-			c := startLSP(t, dir, encoding)
-			c.open("p.yaml")
-			for range 60 {
-				text := c.texts["p.yaml"]
-				from := atCharacter(text, random.IntN(len(text)+1))
-				to := atCharacter(text, min(len(text), from+random.IntN(3)*random.IntN(6)))
-				c.replace("p.yaml", from, to, pieces[random.IntN(len(pieces))])
-				at := atCharacter(c.texts["p.yaml"], random.IntN(len(c.texts["p.yaml"])+1))
-				for _, method := range []string{"completion", "hover", "definition", "prepareRename"} {
-					if answer, ok := c.ask("textDocument/"+method, "p.yaml", at, nil).(map[string]any); ok && answer["message"] != nil {
-						t.Fatalf("%s: %v\n%s", method, answer, c.texts["p.yaml"])
-					}
-				}
-			}
-			c.check()
-			got := c.diagnostics["p.yaml"]
-			if err := os.WriteFile(filepath.Join(dir, "p.yaml"), []byte(c.texts["p.yaml"]), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			c.stop()
-			anew := startLSP(t, dir, encoding)
-			anew.open("p.yaml")
-			anew.check()
-			if want := anew.diagnostics["p.yaml"]; !reflect.DeepEqual(got, want) {
-				t.Errorf("after edits\n%v\nfrom the start\n%v\n%s", got, want, anew.texts["p.yaml"])
-			}
-			anew.stop()
-		})
+// FuzzLSPEdits edits a policy at random, in every encoding. The server never ends, answers every question,
+// and in the end says the same as a new server for the same text: diagnostics, completions, hovers,
+// definitions.
+func FuzzLSPEdits(f *testing.F) {
+	encodings := []string{"utf-8", "utf-16", "utf-32"}
+	for i := range encodings {
+		f.Add(uint64(i))
 	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		t.Parallel()
+		encoding := encodings[seed%3]
+		dir := t.TempDir()
+		makeFile(t, dir, "p.yaml", fmt.Sprintf(editedPolicy, 1))
+		makeFile(t, dir, "m.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-1}\ndata: {a: b}\n")
+		c := startLSP(t, dir, encoding)
+		c.open("p.yaml")
+		c.editAtRandom("p.yaml", rand.New(rand.NewPCG(seed, 35)))
+		got := c.knows("p.yaml")
+		writeFile(t, filepath.Join(dir, "p.yaml"), c.texts["p.yaml"])
+		c.stop()
+		anew := startLSP(t, dir, encoding)
+		anew.open("p.yaml")
+		if want := anew.knows("p.yaml"); !reflect.DeepEqual(got, want) {
+			t.Errorf("after edits\n%v\nfrom the start\n%v\n%s", got, want, anew.texts["p.yaml"])
+		}
+		anew.stop()
+	})
+}
+
+// editAtRandom edits a file, and asks about places in it.
+func (c *lspClient) editAtRandom(name string, random *rand.Rand) {
+	pieces := []string{"", "\n", "\r\n", "  ", "é", "😀", "'", `"`, "{", "}", ":", "- ", "---\n", "variables.team", "object.spec.", "kind: Secret\n", "\t", "|", "\ufeff"}
+	for range 60 {
+		text := c.texts[name]
+		from := atCharacter(text, random.IntN(len(text)+1))
+		to := atCharacter(text, min(len(text), from+random.IntN(3)*random.IntN(6)))
+		c.replace(name, from, to, pieces[random.IntN(len(pieces))])
+		at := atCharacter(c.texts[name], random.IntN(len(c.texts[name])+1))
+		for _, method := range []string{"completion", "hover", "definition", "prepareRename"} {
+			if answer, ok := c.ask("textDocument/"+method, name, at, nil).(map[string]any); ok && answer["message"] != nil {
+				c.t.Fatalf("%s: %v\n%s", method, answer, c.texts[name])
+			}
+		}
+	}
+}
+
+// knows returns the diagnostics of a file, and what the server answers about places in it.
+func (c *lspClient) knows(name string) (all []any) {
+	c.check()
+	all = append(all, c.diagnostics[name])
+	for at := 0; at < len(c.texts[name]); at = atCharacter(c.texts[name], at+29) {
+		for _, method := range []string{"completion", "hover", "definition"} {
+			all = append(all, c.ask("textDocument/"+method, name, at, nil))
+		}
+	}
+	return all
 }
 
 // atCharacter returns the next offset at which a character begins, and not within "\r\n".

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -41,8 +42,17 @@ func (s *State) Complete(text string, at source.Position) Completion {
 	if !ok {
 		return Completion{}
 	}
+	if before, start, ok := l.queryAt(); ok {
+		return s.completeQuery(before, s.scopeOfQuery(&l, start))
+	}
 	if e, ok := l.expressionAt(); ok {
 		return s.completeExpression(&l, e)
+	}
+	if match := patchPointer().FindStringSubmatchIndex(l.before); match != nil {
+		return s.scopeOfQuery(&l, match[2]).completePointer(l.before[match[2]:])
+	}
+	if match := location().FindStringSubmatch(l.before); match != nil {
+		return s.completeLocation(&l, match[1])
 	}
 	if k, ok := l.keyAt(); ok {
 		if items := s.completeKey(&l, k); len(items) > 0 {
@@ -68,15 +78,42 @@ var typeFields = []Item{
 
 // completeKey lists the fields that can be added at a key.
 func (s *State) completeKey(l *lines, k key) []Item {
-	var items []Item
-	for _, f := range s.Schemas.Fields(k.kind, k.path...) {
-		items = append(items, Item{Kind: FieldItem, Name: f.Name, Detail: f.Type})
-	}
+	items := s.fieldsAt(l, k)
 	if len(k.path) == 0 && (k.kind.Version == "" || k.kind.Kind == "") {
 		items = slices.Clone(typeFields)
 	}
 	items = slices.DeleteFunc(items, func(item Item) bool { return slices.Contains(k.siblings, item.Name) })
 	return l.withColons(items)
+}
+
+// fieldsAt lists the fields at a key. Below a strategic merge patch they are those of the kinds that the
+// rule matches.
+func (s *State) fieldsAt(l *lines, k key) []Item {
+	patch := slices.Index(k.path, "patchStrategicMerge")
+	if patch < 0 {
+		return (&scope{state: s}).fields(named{kinds: []gvk.Kind{k.kind}, path: k.path})
+	}
+	path := slices.Clone(k.path[patch+1:])
+	for i, name := range path {
+		path[i] = withoutAnchor(name)
+	}
+	sc := s.scopeOfRule(trail(l.read(strings.TrimSuffix(l.before, k.word)+cursorMark+": "), cursorMark))
+	items := sc.fields(named{kinds: sc.kinds, path: path})
+	if open := strings.IndexByte(k.word, '('); open >= 0 {
+		for i := range items {
+			items[i].Name = k.word[:open+1] + items[i].Name + ")"
+		}
+	}
+	return items
+}
+
+// withoutAnchor returns a key of a patch of Kyverno without its anchor.
+func withoutAnchor(name string) string {
+	_, inner, ok := strings.Cut(name, "(")
+	if !ok {
+		return name
+	}
+	return strings.TrimSuffix(inner, ")")
 }
 
 // withColons inserts a colon after each field, unless it is there.

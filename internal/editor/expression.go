@@ -62,6 +62,10 @@ func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "
 // scope is what the expressions of a policy can name.
 type scope struct {
 	state *State
+	// group is the group of the policy.
+	group string
+	// root returns what the first name of a chain leads to, with the names after it: followCEL or followQuery.
+	root func(sc *scope, names []string, steps int) named
 	// kinds are the kinds that the policy matches, and param is the kind of its params.
 	kinds     []gvk.Kind
 	param     gvk.Kind
@@ -70,7 +74,9 @@ type scope struct {
 	loops map[string]string
 }
 
-type variable struct{ name, expression string }
+// variable is a variable of a policy, or an entry of the context of a rule of Kyverno, which may be a
+// ConfigMap.
+type variable struct{ name, expression, configMap string }
 
 // scopeOf reads the policy at the cursor, without the value on the line of the cursor.
 func (s *State) scopeOf(l *lines) *scope {
@@ -78,7 +84,7 @@ func (s *State) scopeOf(l *lines) *scope {
 	if match := entry().FindStringSubmatch(l.all[l.line]); match != nil {
 		here = match[1] + match[2] + ":"
 	}
-	sc := &scope{state: s, loops: map[string]string{}}
+	sc := &scope{state: s, root: (*scope).followCEL, group: kindOf(l.all[l.begin:l.end]).Group, loops: map[string]string{}}
 	sc.read(l.read(here))
 	return sc
 }
@@ -104,7 +110,7 @@ func (sc *scope) read(object map[string]any) {
 		name, _ := fields["name"].(string)
 		text, _ := fields["expression"].(string)
 		if name != "" {
-			sc.variables = append(sc.variables, variable{name, strings.TrimSpace(text)})
+			sc.variables = append(sc.variables, variable{name: name, expression: strings.TrimSpace(text)})
 		}
 	}
 }
@@ -132,6 +138,10 @@ type named struct {
 	path  []string
 	// table lists the fields of a value that is not an object of a kind.
 	table []Item
+	// name is the name of the object, or "" for any one.
+	name string
+	// isParam says that the value is in a param or a ConfigMap that the policy names.
+	isParam bool
 }
 
 // requestFields are the fields of an admission request, by the path below request.
@@ -183,17 +193,22 @@ func (sc *scope) follow(names []string, steps int) named {
 	if len(names) == 0 || steps == 0 {
 		return named{}
 	}
-	rest := names[1:]
 	if of, ok := sc.loops[names[0]]; ok {
-		return sc.follow(append(namesOf(of), rest...), steps-1)
+		return sc.follow(append(namesOf(of), names[1:]...), steps-1)
 	}
+	return sc.root(sc, names, steps)
+}
+
+// followCEL is follow for the names of CEL.
+func (sc *scope) followCEL(names []string, steps int) named {
+	rest := names[1:]
 	switch names[0] {
 	case "object", "oldObject":
 		return named{kinds: sc.kinds, path: rest}
 	case "Object":
 		return named{kinds: sc.kinds, path: rest}
 	case "params":
-		return named{kinds: []gvk.Kind{sc.param}, path: rest}
+		return named{kinds: []gvk.Kind{sc.param}, path: rest, isParam: true}
 	case "namespaceObject":
 		return named{kinds: []gvk.Kind{{Version: "v1", Kind: "Namespace"}}, path: rest}
 	case "request":
@@ -210,6 +225,37 @@ func (sc *scope) follow(names []string, steps int) named {
 			if v.name == rest[0] && chained().FindString(v.expression+".") == v.expression+"." {
 				return sc.follow(append(namesOf(v.expression), rest[1:]...), steps-1)
 			}
+		}
+	}
+	return named{}
+}
+
+// queryFields are the fields of an admission request that only Kyverno's rules have below request.
+var queryFields = []Item{{Kind: FieldItem, Name: "object", Detail: "object"}, {Kind: FieldItem, Name: "oldObject", Detail: "object"}}
+
+// configMap is the kind of the params of rules.
+var configMap = gvk.Kind{Version: "v1", Kind: "ConfigMap"}
+
+// followQuery is follow for the names of JMESPath in rules of Kyverno.
+func (sc *scope) followQuery(names []string, steps int) named {
+	rest := names[1:]
+	if names[0] == "request" {
+		if len(rest) > 0 && (rest[0] == "object" || rest[0] == "oldObject") {
+			return named{kinds: sc.kinds, path: rest[1:]}
+		}
+		table := requestFields[strings.Join(rest, ".")]
+		if len(rest) == 0 {
+			table = slices.Concat(table, queryFields)
+		}
+		return named{table: table}
+	}
+	for _, v := range sc.variables {
+		switch {
+		case v.name != names[0]:
+		case v.configMap != "":
+			return named{kinds: []gvk.Kind{configMap}, name: v.configMap, path: rest, isParam: true}
+		case operandQuery().FindString(v.expression) == v.expression:
+			return sc.follow(append(namesOf(v.expression), rest...), steps-1)
 		}
 	}
 	return named{}
@@ -233,8 +279,8 @@ func (sc *scope) fields(n named) []Item {
 // keys lists the keys that a map has in the workspace.
 func (sc *scope) keys(n named) []Item {
 	found := map[string]bool{}
-	for _, example := range sc.state.contents(n.kinds) {
-		for _, value := range valuesAt(example, n.path) {
+	for _, o := range sc.state.objects(n.kinds, n.name) {
+		for _, value := range valuesAt(o.document.Object(), n.path) {
 			object, _ := value.(map[string]any)
 			for key := range object {
 				found[key] = true
@@ -280,7 +326,7 @@ func (s *State) completeExpression(l *lines, e expression) Completion {
 		if match[1] == "Object" || strings.HasPrefix(match[1], "Object.") {
 			return Completion{match[2], onlyObjects(items)}
 		}
-		return Completion{match[2], append(items, s.functionItems(func(member bool) bool { return member })...)}
+		return Completion{match[2], append(items, sc.functionItems(func(member bool) bool { return member })...)}
 	}
 	match := word().FindStringSubmatch(e.before)
 	if match == nil {
@@ -313,7 +359,7 @@ func (sc *scope) general() []Item {
 		items = append(items, Item{Kind: VariableItem, Name: name, Doc: "an item of " + sc.loops[name]})
 	}
 	slices.SortStableFunc(items, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
-	return append(items, sc.state.functionItems(func(member bool) bool { return !member })...)
+	return append(items, sc.functionItems(func(member bool) bool { return !member })...)
 }
 
 // roots are what an expression of any policy can begin with.
@@ -329,9 +375,9 @@ var roots = []Item{
 }
 
 // functionItems lists the functions, those of objects or the others.
-func (s *State) functionItems(wants func(member bool) bool) []Item {
+func (sc *scope) functionItems(wants func(member bool) bool) []Item {
 	var items []Item
-	for _, f := range s.celFunctions() {
+	for _, f := range sc.state.celFunctions(sc.group) {
 		if wants(f.Member) {
 			items = append(items, Item{Kind: FunctionItem, Name: f.Name, Detail: f.Signatures[0], Doc: strings.TrimSpace(f.Doc + "\n" + strings.Join(f.Signatures[1:], "\n"))})
 		}

@@ -23,6 +23,9 @@ func (s *State) Hover(text string, at source.Position) string {
 		return ""
 	}
 	l.toWordEnd()
+	if before, start, ok := l.queryAt(); ok {
+		return s.describeQuery(&l, before, s.scopeOfQuery(&l, start))
+	}
 	if e, ok := l.expressionAt(); ok {
 		return s.describeExpression(&l, e)
 	}
@@ -68,11 +71,21 @@ func (s *State) describeExpression(l *lines, e expression) string {
 			return "`" + chain + "`, a variable:\n\n```cel\n" + v.expression + "\n```" + s.examples(l, sc.resolve(chain))
 		}
 	}
-	for _, f := range s.celFunctions() {
+	for _, f := range s.celFunctions(sc.group) {
 		if f.Name == names[len(names)-1] && !sc.declares(chain) {
-			return "```cel\n" + strings.Join(f.Signatures, "\n") + "\n```\n\n" + f.Doc
+			return describeFunction("cel", f)
 		}
 	}
+	return sc.describe(l, chain)
+}
+
+func describeFunction(language string, f engine.Function) string {
+	return "```" + language + "\n" + strings.Join(f.Signatures, "\n") + "\n```\n\n" + f.Doc
+}
+
+// describe describes what a chain of names leads to.
+func (sc *scope) describe(l *lines, chain string) string {
+	s, names := sc.state, namesOf(chain)
 	n := sc.resolve(chain)
 	for _, kind := range n.kinds {
 		if t := s.Schemas.TypeAt(kind, n.path...); t != "" {

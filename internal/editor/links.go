@@ -6,12 +6,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
-// Definition returns where the thing at a position is defined: the policy of a binding, a variable, or
-// the policies that change a field of a manifest.
+// Definition returns where the thing at a position is defined: the policy of a binding, a variable, the
+// field of a param, or the policies that change a field of a manifest.
 func (s *State) Definition(text string, at source.Position) []source.Position {
 	l, ok := linesAt(text, at)
 	if !ok {
@@ -24,7 +25,7 @@ func (s *State) Definition(text string, at source.Position) []source.Position {
 			}
 		}
 	}
-	var found []source.Position
+	found := s.paramFields(&l)
 	for _, o := range s.Objects {
 		if o.Policy == "" || o.PolicyAt.File != at.File || o.PolicyAt.Line != at.Line {
 			continue
@@ -40,6 +41,31 @@ func (s *State) Definition(text string, at source.Position) []source.Position {
 			if c.At.IsKnown() && !slices.Contains(found, c.At) {
 				found = append(found, c.At)
 			}
+		}
+	}
+	return found
+}
+
+// paramFields returns where the params of the workspace have the field at the cursor.
+func (s *State) paramFields(at *lines) []source.Position {
+	l := *at
+	l.toWordEnd()
+	var n named
+	if before, start, ok := l.queryAt(); ok {
+		n = s.scopeOfQuery(&l, start).resolve(operandQuery().FindString(before))
+	} else if e, ok := l.expressionAt(); ok {
+		sc := s.scopeOf(&l)
+		sc.declare(e.before)
+		n = sc.resolve(operand().FindString(e.before))
+	}
+	if !n.isParam {
+		return nil
+	}
+	var found []source.Position
+	for _, o := range s.objects(n.kinds, n.name) {
+		path := change.Keys(n.path...)
+		if _, ok := path.Get(o.document.Object()); ok {
+			found = append(found, o.document.Key(path))
 		}
 	}
 	return found

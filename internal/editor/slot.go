@@ -119,27 +119,32 @@ func (s *slot) locate(open []collection) bool {
 // cursorMark is a text that nobody writes.
 const cursorMark = "preadmit-cursor"
 
-// around returns the mapping that the value of a slot belongs to, as far as its document can be read.
-func (l *lines) around(s slot) map[string]any {
+// around returns the mappings that the value of a slot is in, the outermost first, as far as its document
+// can be read.
+func (l *lines) around(s slot) []map[string]any {
 	before := strings.TrimSuffix(l.before, s.quote+s.word)
-	return enclosing(l.read(before+cursorMark+s.closing), cursorMark)
+	return trail(l.read(before+cursorMark+s.closing), cursorMark)
 }
 
-// enclosing returns the innermost mapping with a value; nil if there is none.
-func enclosing(in any, value string) map[string]any {
+// trail returns the mappings that a text is in, the outermost first; nil if there is no such text.
+func trail(in any, text string) []map[string]any {
 	switch in := in.(type) {
+	case string:
+		if strings.Contains(in, text) {
+			return []map[string]any{}
+		}
 	case map[string]any:
-		for _, field := range in {
-			if found := enclosing(field, value); found != nil {
-				return found
+		for name, field := range in {
+			if found := trail(field, text); found != nil {
+				return append([]map[string]any{in}, found...)
 			}
-			if list, _ := field.([]any); field == value || slices.Contains(textsIn(list), value) {
-				return in
+			if strings.Contains(name, text) {
+				return []map[string]any{in}
 			}
 		}
 	case []any:
 		for _, item := range in {
-			if found := enclosing(item, value); found != nil {
+			if found := trail(item, text); found != nil {
 				return found
 			}
 		}

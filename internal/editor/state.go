@@ -28,8 +28,8 @@ type State struct {
 	// views are the manifests as policies see them.
 	views     []view
 	redactor  *redact.Redactor
-	once      sync.Once
-	functions []engine.Function
+	lock      sync.Mutex
+	functions map[string][]engine.Function
 }
 
 // Object is a document in a file.
@@ -94,10 +94,17 @@ func ObjectOf(d *manifest.Document) Object {
 	return o
 }
 
-// celFunctions returns the functions of expressions.
-func (s *State) celFunctions() []engine.Function {
-	s.once.Do(func() { s.functions = s.Schemas.Functions() })
-	return s.functions
+// celFunctions returns the functions of expressions in policies of a group.
+func (s *State) celFunctions(group string) []engine.Function {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.functions == nil {
+		s.functions = map[string][]engine.Function{}
+	}
+	if s.functions[group] == nil {
+		s.functions[group] = s.Schemas.Functions(group)
+	}
+	return s.functions[group]
 }
 
 // maxValue is how many bytes of a value are shown.
@@ -142,13 +149,14 @@ func (o *Object) paramKind() gvk.Kind {
 	return gvk.Parse(o.document.TextAt("spec", "paramKind", "apiVersion"), o.document.TextAt("spec", "paramKind", "kind"))
 }
 
-// contents returns the objects of some kinds of the workspace. It returns no Secrets.
-func (s *State) contents(kinds []gvk.Kind) []map[string]any {
-	var found []map[string]any
+// objects returns the documents of some kinds of the workspace that may be shown, with a name unless that
+// is "". Secrets are not among them.
+func (s *State) objects(kinds []gvk.Kind, name string) []Object {
+	var found []Object
 	for _, o := range s.Objects {
 		hidden := redact.IsSecretKind(o.Kind.Kind) || o.document.Stream().Sensitive() || o.document.Stream().Private()
-		if slices.Contains(kinds, o.Kind) && !hidden {
-			found = append(found, o.document.Object())
+		if slices.Contains(kinds, o.Kind) && !hidden && (name == "" || name == o.Name) {
+			found = append(found, o)
 		}
 	}
 	return found

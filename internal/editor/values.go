@@ -39,8 +39,7 @@ func (a *asked) text(name string) string {
 // texts returns the texts of a list in the mapping of the value, without the one that is being typed; all
 // texts if the list is missing.
 func (a *asked) texts(name string) []string {
-	list, _ := a.around[name].([]any)
-	texts := slices.DeleteFunc(textsIn(list), func(text string) bool { return text == cursorMark })
+	texts := slices.DeleteFunc(textsOf(a.around[name]), func(text string) bool { return text == cursorMark })
 	if len(texts) == 0 {
 		return []string{"*"}
 	}
@@ -68,6 +67,14 @@ var sources = map[string]func(a *asked) []string{
 	"rules.apiGroups":                  (*asked).groups,
 	"rules.apiVersions":                (*asked).versions,
 	"rules.resources":                  (*asked).resources,
+
+	"resources.kinds": func(a *asked) []string { return a.state.kinds("") },
+
+	"applyTo.groups":   (*asked).groups,
+	"applyTo.versions": func(a *asked) []string { return a.versionsOf("groups") },
+	"applyTo.kinds":    func(a *asked) []string { return a.kindsOf("groups", "versions") },
+	"kinds.apiGroups":  (*asked).groups,
+	"kinds.kinds":      func(a *asked) []string { return a.kindsOf("apiGroups", "") },
 }
 
 // completeValue lists the values of a slot.
@@ -99,7 +106,11 @@ func (s *State) valuesOf(l *lines, at slot) []string {
 	path := "." + strings.Join(at.path, ".")
 	for end, find := range sources {
 		if path == end || strings.HasSuffix(path, "."+end) {
-			found := find(&asked{s, l, at.kind, l.around(at)})
+			a := &asked{state: s, lines: l, kind: at.kind}
+			if mappings := l.around(at); len(mappings) > 0 {
+				a.around = mappings[len(mappings)-1]
+			}
+			found := find(a)
 			slices.Sort(found)
 			return slices.Compact(found)
 		}
@@ -121,7 +132,7 @@ func (s *State) enumeration(kind gvk.Kind, path []string) []string {
 // kinds returns the kinds of an apiVersion; all kinds if that is "".
 func (s *State) kinds(apiVersion string) []string {
 	var names []string
-	for _, k := range s.Schemas.Kinds() {
+	for _, k := range slices.Concat(s.Schemas.Kinds(), s.Schemas.Policies()) {
 		if apiVersion == "" || k.APIVersion() == apiVersion {
 			names = append(names, k.Kind)
 		}
@@ -132,7 +143,7 @@ func (s *State) kinds(apiVersion string) []string {
 // apiVersions returns the apiVersions of a kind; all apiVersions if that is "".
 func (s *State) apiVersions(kind string) []string {
 	var names []string
-	for _, k := range s.Schemas.Kinds() {
+	for _, k := range slices.Concat(s.Schemas.Kinds(), s.Schemas.Policies()) {
 		if kind == "" || k.Kind == kind {
 			names = append(names, k.APIVersion())
 		}
@@ -198,10 +209,22 @@ func (a *asked) groups() []string {
 	return names
 }
 
-func (a *asked) versions() []string {
+func (a *asked) versions() []string { return a.versionsOf("apiGroups") }
+
+// versionsOf returns the versions of the groups in a field.
+func (a *asked) versionsOf(groups string) []string {
 	var names []string
-	for _, k := range a.state.Schemas.Selected(a.texts("apiGroups"), []string{"*"}, []string{"*"}) {
+	for _, k := range a.state.Schemas.Selected(a.texts(groups), []string{"*"}, []string{"*"}) {
 		names = append(names, k.Version)
+	}
+	return names
+}
+
+// kindsOf returns the kinds of the groups and versions in two fields.
+func (a *asked) kindsOf(groups, versions string) []string {
+	var names []string
+	for _, k := range a.state.Schemas.Selected(a.texts(groups), a.texts(versions), []string{"*"}) {
+		names = append(names, k.Kind)
 	}
 	return names
 }

@@ -22,9 +22,9 @@ type key struct {
 // Lines of YAML in block style.
 var (
 	// entry matches a line with a key: dashes of list items, the key, and the text after the colon.
-	entry = lazyregexp.New(`^( *(?:- +)*)([A-Za-z0-9_./-]+|"[^"]*"|'[^']*') *:(?: +(.*))?$`)
+	entry = lazyregexp.New(`^( *(?:- +)*)([A-Za-z0-9_./-]+|[+^<=X]?\([^()]*\)|"[^"]*"|'[^']*') *:(?: +(.*))?$`)
 	// typed matches a key without a colon.
-	typed = lazyregexp.New(`^( *(?:- +)*)([A-Za-z0-9]*)$`)
+	typed = lazyregexp.New(`^( *(?:- +)*)((?:[+^<=X]?\()?[A-Za-z0-9]*)$`)
 	// identity matches the fields at the top of a document that identify its kind.
 	identity = lazyregexp.New(`(?m)^(apiVersion|kind): *["']?([^\s"'#]+)`)
 )

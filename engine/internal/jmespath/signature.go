@@ -92,6 +92,27 @@ func (s Signature) Check(arguments int) error {
 	return fmt.Errorf("has %s argument, not %d", expected, arguments)
 }
 
+// String describes the arguments and the result: "(a string, a list or object, ...) -> a boolean".
+func (s Signature) String() string {
+	letters, required, isOpen := s.arguments()
+	var names []string
+	for i := range letters {
+		name := KindName(letters[i])
+		if i >= required {
+			name = "[" + name + "]"
+		}
+		names = append(names, name)
+	}
+	if isOpen {
+		names = append(names, "...")
+	}
+	result := KindName('v')
+	if _, letter, ok := strings.Cut(string(s), ">"); ok {
+		result = KindName(letter[0])
+	}
+	return "(" + strings.Join(names, ", ") + ") -> " + result
+}
+
 // Kind returns the letter of an argument.
 func (s Signature) Kind(argument int) byte {
 	letters, _, _ := s.arguments()

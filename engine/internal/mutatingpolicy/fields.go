@@ -13,11 +13,7 @@ import (
 // checkFields checks a policy or an exception with the CustomResourceDefinition of its kind. Those
 // of both kinds of policies have the same fields.
 func checkFields(r *policydoc.Reader) {
-	kind := r.Document.Kind().Kind
-	if kind == namespacedKind {
-		kind = "MutatingPolicy"
-	}
-	r.Conforms(r.Root, policydoc.TypeOf(kind), func(n policy.Node, name string, of *schema.Type) {
+	r.Conforms(r.Root, policydoc.TypeOf(r.Document.Kind().Kind), func(n policy.Node, name string, of *schema.Type) {
 		advice := source.Advice{Text: elsewhere[name]}
 		if advice.Text == "" {
 			advice = source.Expected("expected "+strings.Join(of.FieldNames(), ", "), name, of.FieldNames())

@@ -29,11 +29,11 @@ var typesByKind = sync.OnceValue(func() map[string]func() *schema.Type {
 	types := map[string]func() *schema.Type{}
 	_, rest, _ := strings.Cut(definitions, "\n")
 	for line := range strings.Lines(rest) {
-		_, rest, _ := strings.Cut(line, `"names":{"kind":"`)
-		kind, _, _ := strings.Cut(rest, `"`)
-		types[kind] = sync.OnceValue(func() *schema.Type { return typeIn(line) })
+		types[kindIn(line)] = sync.OnceValue(func() *schema.Type { return typeIn(line) })
 	}
-	types["Policy"] = types["ClusterPolicy"] // crds/main.go compares them
+	for alias, of := range aliases { // crds/main.go compares them
+		types[alias] = types[of]
+	}
 	return types
 })
 
@@ -53,6 +53,35 @@ func typeIn(line string) *schema.Type {
 // TypeOf returns the type of a kind of policies of Kyverno or Gatekeeper, from its
 // CustomResourceDefinition.
 func TypeOf(kind string) *schema.Type { return typesByKind()[kind]() }
+
+// Kinds returns the kinds of policies of Kyverno and Gatekeeper whose type is known, each in its newest
+// version.
+var Kinds = sync.OnceValue(func() []gvk.Kind {
+	var kinds []gvk.Kind
+	_, rest, _ := strings.Cut(definitions, "\n")
+	for line := range strings.Lines(rest) {
+		k := gvk.Kind{Group: textAfter(line, `"group":"`), Version: textAfter(line, `"versions":[{"name":"`), Kind: kindIn(line)}
+		kinds = append(kinds, k)
+		for alias, of := range aliases {
+			if of == k.Kind {
+				kinds = append(kinds, gvk.Kind{Group: k.Group, Version: k.Version, Kind: alias})
+			}
+		}
+	}
+	return kinds
+})
+
+// aliases are kinds with the type of another kind.
+var aliases = map[string]string{"Policy": "ClusterPolicy", "NamespacedMutatingPolicy": "MutatingPolicy"}
+
+func kindIn(line string) string { return textAfter(line, `"names":{"kind":"`) }
+
+// textAfter returns the text up to the next quote after what begins a text in JSON.
+func textAfter(line, start string) string {
+	_, rest, _ := strings.Cut(line, start)
+	text, _, _ := strings.Cut(rest, `"`)
+	return text
+}
 
 // OtherRules are the fields of Kyverno's rules that do not mutate.
 var OtherRules = []string{"generate", "imageExtractors", "validate", "verifyImages"}
