@@ -57,6 +57,7 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 		}
 	}
 	found := f.applications(&set.set.Site, c)
+	f.tellUnused(set)
 	set.set.Files = slices.DeleteFunc(set.set.Files, set.set.Site.Uses)
 	plain := slices.DeleteFunc(set.parse(), func(s *manifest.Stream) bool { return !holdsManifests(s) })
 	if len(plain) > 0 && len(found) > 0 {
@@ -68,6 +69,25 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 	f.unrendered = input.Site{}
 	f.skipped = slices.DeleteFunc(f.skipped, func(s input.Skipped) bool { return s.Kind != input.OtherFile && s.Kind != input.CommentedPart })
 	return found
+}
+
+// tellUnused adds notes for the components that no kustomization uses, and for manifests in charts that Helm does not
+// render, such as examples: neither is evaluated.
+func (f *files) tellUnused(set *fileSet) {
+	site := &set.set.Site
+	note := func(file, message, advice string) {
+		d := source.Diagnostic{Severity: source.Info, Code: "not-rendered", Message: message}
+		d.At.File = file
+		f.diagnostics = append(f.diagnostics, d.With(advice))
+	}
+	for _, dir := range site.UnusedComponents() {
+		note(f.reader.Name(input.Path{}, dir), "no kustomization in the named directories uses this component, so it is not evaluated", "render a kustomization that uses it")
+	}
+	for _, file := range set.set.Files {
+		if site.IsBesideTemplates(file) && set.set.HoldsManifests(file, f.bounds().Read) {
+			note(file.Name, "Helm does not render this file of a chart, so it is not evaluated", "to evaluate it, too, name it in a run without --build")
+		}
+	}
 }
 
 // applications returns the kustomizations and charts to render, sorted by name.

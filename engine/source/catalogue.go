@@ -416,8 +416,8 @@ var streams = []Entry{
 	},
 	{
 		Code: "not-rendered", Severities: infos, Title: "Charts and kustomizations are not rendered",
-		Cause:  "A directory contains charts or kustomizations. Preadmit starts the programs that render them only on request, so it reads the files in the directory as they are.",
-		Advice: "Render all of them with `--build`, or one of them with `preadmit exec`.",
+		Cause:  "A directory contains charts or kustomizations. Preadmit starts the programs that render them only on request, so it reads the files in the directory as they are. With `--build`, the note is about what no program renders: a component that no kustomization uses, and a manifest in a chart that is neither in `templates` nor in `crds`, such as an example.",
+		Advice: "Render all of them with `--build`, or one of them with `preadmit exec`. To evaluate manifests that nothing renders, name them in a run without `--build`.",
 	},
 	{
 		Code: "made-in-cluster", Severities: infos, Title: "The cluster creates more objects",

@@ -59,6 +59,12 @@ func (s *Set) Parse(read func(name string, data []byte) (*manifest.Stream, []sou
 	return found
 }
 
+// HoldsManifests reports whether a file is one that Parse would not skip.
+func (s *Set) HoldsManifests(f File, read func(name string, data []byte) (*manifest.Stream, []source.Diagnostic)) bool {
+	parsed, kind := s.sift(f, read)
+	return kind == Kind{} && len(parsed.Stream.Documents()) > 0
+}
+
 // sift reads a file. The kind is not zero if the file was found in a directory and clearly holds no
 // manifests.
 func (s *Set) sift(f File, read func(string, []byte) (*manifest.Stream, []source.Diagnostic)) (Parsed, Kind) {

@@ -15,6 +15,8 @@ import (
 // Site has the charts and kustomizations in the directories that were read.
 type Site struct {
 	charts, kustomizations directories
+	// components are the kustomizations that only others can render.
+	components directories
 	// taken are charts and kustomizations that others use, and the files that kustomizations name
 	// as resources. parts are files that kustomizations use but that are not objects, such as
 	// patches, and commented those that they would use if some comments were none.
@@ -33,7 +35,8 @@ func (d *directories) add(dir string) {
 }
 
 func newSite() Site {
-	return Site{directories{has: map[string]bool{}}, directories{has: map[string]bool{}}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	none := func() directories { return directories{has: map[string]bool{}} }
+	return Site{none(), none(), none(), map[string]bool{}, map[string]bool{}, map[string]bool{}}
 }
 
 // Charts returns how many charts there are, and the directories of those that no other chart and no
@@ -47,7 +50,30 @@ func (t *Site) Kustomizations() (int, []string) {
 }
 
 func (t *Site) free(dirs []string) []string {
-	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return t.taken[dir] || t.parts[dir] })
+	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
+		return t.taken[dir] || t.parts[dir] || t.components.has[dir]
+	})
+}
+
+// UnusedComponents returns the directories of the components that no kustomization uses.
+func (t *Site) UnusedComponents() []string {
+	return slices.DeleteFunc(slices.Clone(t.components.list), func(dir string) bool { return t.taken[dir] })
+}
+
+// definitionsDirectory is the directory of a chart with objects that Helm does not render but applies.
+const definitionsDirectory = "crds"
+
+// IsBesideTemplates reports whether a file is in a chart, but in no directory whose files Helm applies.
+func (t *Site) IsBesideTemplates(f File) bool {
+	if !t.isInChart(f.Found) {
+		return false
+	}
+	for dir := filepath.Dir(f.Found); !t.charts.has[dir]; dir = filepath.Dir(dir) {
+		if name := filepath.Base(dir); (name == "templates" || name == definitionsDirectory) && t.charts.has[filepath.Dir(dir)] {
+			return false
+		}
+	}
+	return true
 }
 
 // Uses reports whether a chart or a kustomization uses a file that was found in a directory.
@@ -146,7 +172,7 @@ func (w *walker) noteKustomization(full string) {
 	site.kustomizations.add(dir)
 	for _, d := range stream.Documents() {
 		if d.Kind().Kind == "Component" {
-			site.taken[dir] = true
+			site.components.add(dir)
 		}
 		site.noteFields(d.Object(), dir)
 		for _, field := range pluginFields {
