@@ -28,8 +28,8 @@ type Set struct {
 	readKinds func() map[gvk.Kind]bool
 	// given are all documents given to Compile.
 	given []*manifest.Document
-	// rules are those of the options and the given documents, computed once.
-	rules   rules
+	// rules is a digest of the options, computed once.
+	rules   digest
 	ruling  sync.Once
 	schemas *schema.Registry
 	// policies and context are the documents given to Compile. old are the objects before an

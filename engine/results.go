@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"hash"
+	"maps"
 	"slices"
 	"sync"
 
@@ -165,81 +167,149 @@ func (k *Results) addMade(_ *run, outcome *Outcome) []source.Diagnostic {
 }
 
 func (r *run) resultKey(j *job) resultKey {
-	rules := r.rules()
-	decisive := rules.all
-	if r.isUncovered(j) {
-		decisive = rules.server
+	return resultKey{placedAt(j.document), r.rules().about(r.requestsOf(j)), sha256.Sum256(j.document.JSON())}
+}
+
+// requestsOf returns the request for a job, without its object, and those for what controllers make from
+// it. It returns nil if policies may match more than the requests say.
+func (r *run) requestsOf(j *job) []*policy.Request {
+	if len(r.policies.trees) > 0 || r.set.settings.options.Operation != policy.Create {
+		return nil
 	}
-	return resultKey{placedAt(j.document), decisive, sha256.Sum256(j.document.JSON())}
+	own := r.requestFor(&loaded{job: j}, nil, nil)
+	requests := []*policy.Request{own}
+	if workload.Controls(j.place.kind.Kind) {
+		for _, kind := range []gvk.Kind{{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, {Group: "batch", Version: "v1", Kind: "Job"}, podKind} {
+			made := *own
+			made.Kind, made.Name = r.currentSchemas().Lookup(kind), ""
+			requests = append(requests, &made)
+		}
+	}
+	return requests
 }
 
-// isUncovered reports whether no policy matches a job, or what a controller makes from it, whatever its
-// object contains.
-func (r *run) isUncovered(j *job) bool {
-	return len(r.policies.trees) == 0 && !workload.Controls(j.place.kind.Kind) && r.set.settings.options.Operation == policy.Create && !r.server.covers(r.requestFor(&loaded{job: j}, nil, nil))
+// rules are what decides about manifests that do not depend on others: a digest of what decides about all
+// of them, and policies that decide about those that they may match.
+type rules struct {
+	all      digest
+	policies []decisive
 }
 
-// rules are digests of what decides about manifests that do not depend on others: all of it, and the
-// part of it that is not policies.
-type rules struct{ all, server digest }
+// decisive is a policy with its bindings, or policies that decide together.
+type decisive struct {
+	// programs are nil if the policy may match any object.
+	programs []policy.Program
+	digest   digest
+}
 
-// findRules returns the rules of the options and of the given documents.
-func (s *Set) findRules() rules {
-	w := rulesWriter{sha256.New(), sha256.New()}
+// about returns a digest of the rules that decide about an object for which there are requests; all rules
+// if there are none.
+func (all rules) about(requests []*policy.Request) digest {
+	w := rulesWriter{sha256.New()}
+	w.say(all.all[:])
+	for _, d := range all.policies {
+		if d.programs == nil || requests == nil || slices.ContainsFunc(d.programs, func(p policy.Program) bool { return slices.ContainsFunc(requests, p.Covers) }) {
+			w.say(d.digest[:])
+		}
+	}
+	return w.digest()
+}
+
+// findRules returns a digest of the options.
+func (s *Set) findRules() digest {
+	w := rulesWriter{sha256.New()}
 	options := s.settings.options
 	for _, streams := range []*[]*manifest.Stream{&options.Trees, &options.Old, &options.Values, &options.UserInfo, &options.WebhookAnswers} {
-		w.write(s, documentsOf(*streams))
+		w.write(documentsOf(*streams))
 		*streams = nil
 	}
 	for _, d := range options.OpenAPI {
-		w.say(d.Data, w.all, w.server)
+		w.say(d.Data)
 	}
 	options.OpenAPI, options.Webhooks = nil, nil
-	w.say(fmt.Appendf(nil, "%#v", options), w.all, w.server)
-	w.write(s, s.given)
-	return w.rules()
+	w.say(fmt.Appendf(nil, "%#v", options))
+	return w.digest()
 }
 
 // findRules returns the rules of a run: those of its set, with the manifests that decide about others.
 func (r *run) findRules() rules {
 	s := r.set
 	s.ruling.Do(func() { s.rules = s.findRules() })
-	w := rulesWriter{sha256.New(), sha256.New()}
-	w.say(s.rules.all[:], w.all)
-	w.say(s.rules.server[:], w.server)
-	w.write(s, r.input.policies)
-	w.write(s, r.input.local)
-	w.write(s, s.configuration(r.input.manifests))
-	w.write(s, slices.DeleteFunc(slices.Clone(r.input.manifests), func(d *manifest.Document) bool {
+	w := rulesWriter{sha256.New()}
+	w.say(s.rules[:])
+	definitions := slices.DeleteFunc(slices.Clone(r.input.manifests), func(d *manifest.Document) bool {
 		return d.Kind() != definitionKind && d.Kind() != webhookKind
-	}))
-	return w.rules()
+	})
+	policies := map[owner][]*manifest.Document{}
+	for _, documents := range [][]*manifest.Document{s.given, r.input.policies, r.input.local, s.configuration(r.input.manifests), definitions} {
+		w.write(slices.DeleteFunc(slices.Clone(documents), func(d *manifest.Document) bool {
+			isPolicy := s.isPolicy(d.Kind()) && d.Kind() != webhookKind
+			if isPolicy {
+				by := s.ownerOf(d)
+				policies[by] = append(policies[by], d)
+			}
+			return isPolicy
+		}))
+	}
+	return rules{w.digest(), s.decisive(policies)}
 }
 
-// rulesWriter computes rules.
-type rulesWriter struct{ all, server hash.Hash }
-
-func (w rulesWriter) rules() rules {
-	return rules{digest(w.all.Sum(nil)), digest(w.server.Sum(nil))}
+// owner identifies policies that decide together: a policy with its bindings, or all mutators of
+// Gatekeeper, which may disable each other.
+type owner struct {
+	language int
+	name     string
 }
+
+// ownerOf returns the owner of a policy, or of a binding.
+func (s *Set) ownerOf(d *manifest.Document) owner {
+	by := owner{language: s.language(d.Kind())}
+	if _, together := s.languages[by.language].(policy.Configured); together {
+		return by
+	}
+	if by.name = (policy.Node{Value: d.Object()}).At("spec", "policyName").Text(); by.name == "" {
+		by.name = d.Namespace() + "/" + d.Name()
+	} else {
+		by.name = "/" + by.name
+	}
+	return by
+}
+
+// decisive returns the policies of owners, in order. Documents that are no policy by themselves, such as
+// exceptions, may decide about any object.
+func (s *Set) decisive(policies map[owner][]*manifest.Document) (all []decisive) {
+	owners := slices.SortedFunc(maps.Keys(policies), func(a, b owner) int {
+		return cmp.Or(cmp.Compare(a.language, b.language), cmp.Compare(a.name, b.name))
+	})
+	for _, by := range owners {
+		documents := policies[by]
+		w := rulesWriter{sha256.New()}
+		w.write(documents)
+		one := decisive{digest: w.digest()}
+		if programs, problems := s.languages[by.language].Compile(documents); !source.HasErrors(problems) && len(programs) > 0 {
+			one.programs = programs
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// rulesWriter computes digests of rules.
+type rulesWriter struct{ hash hash.Hash }
+
+func (w rulesWriter) digest() digest { return digest(w.hash.Sum(nil)) }
 
 // say adds data, with its length.
-func (w rulesWriter) say(data []byte, to ...hash.Hash) {
-	for _, h := range to {
-		fmt.Fprintln(h, len(data))
-		h.Write(data)
-	}
+func (w rulesWriter) say(data []byte) {
+	fmt.Fprintln(w.hash, len(data))
+	w.hash.Write(data)
 }
 
 // write adds documents.
-func (w rulesWriter) write(s *Set, documents []*manifest.Document) {
+func (w rulesWriter) write(documents []*manifest.Document) {
 	for _, d := range documents {
-		data := fmt.Appendf(d.JSON(), "%v", d.Stream().Sensitive())
-		w.say(data, w.all)
-		if !s.isPolicy(d.Kind()) || d.Kind() == webhookKind {
-			w.say(data, w.server)
-		}
+		w.say(fmt.Appendf(d.JSON(), "%v", d.Stream().Sensitive()))
 		d.Release()
 	}
-	w.say([]byte("end"), w.all, w.server)
+	w.say([]byte("end"))
 }

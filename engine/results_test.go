@@ -40,6 +40,77 @@ spec:
   scope: Namespaced
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
 `
+	// countedOthers and countedBound match Secrets.
+	countedOthers = `---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: others}
+spec:
+  rules:
+  - name: label
+    match: {any: [{resources: {kinds: [Secret]}}]}
+    mutate: {patchStrategicMerge: {metadata: {labels: {team: one}}}}
+`
+	countedBound = `---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: bound}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [secrets]}]}
+  reinvocationPolicy: Never
+  mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: "Object{metadata: Object.metadata{labels: {'team': 'one'}}}"}}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: bound, annotations: {note: Deny}}
+spec: {policyName: bound}
+`
+	countedException = `---
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: team, namespace: kyverno}
+spec:
+  exceptions: [{policyName: team, ruleNames: [label]}]
+  match: {any: [{resources: {kinds: [ConfigMap], names: [other]}}]}
+`
+	// countedRival has another idea of a field of countedMutator, which it disables, for another kind.
+	countedMutator = `apiVersion: mutations.gatekeeper.sh/v1
+kind: Assign
+metadata: {name: mutator}
+spec:
+  applyTo: [{groups: [""], versions: [v1], kinds: [ConfigMap, Secret]}]
+  location: data.team
+  parameters: {assign: {value: one}}
+`
+	countedRival = `---
+apiVersion: mutations.gatekeeper.sh/v1
+kind: Assign
+metadata: {name: rival}
+spec:
+  applyTo: [{groups: [""], versions: [v1], kinds: [Secret]}]
+  location: data.team.below
+  parameters: {assign: {value: one}}
+`
+	countedPods = `---
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: pods, annotations: {pod-policies.kyverno.io/autogen-controllers: none}}
+spec:
+  rules:
+  - name: label
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    mutate: {patchStrategicMerge: {metadata: {labels: {team: one}}}}
+`
+	countedDeployment = `---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: "web:1"}]}
+`
 	countedTeams = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: teams, namespace: shop}\ndata: {team: one}\n"
 )
 
@@ -81,6 +152,14 @@ func TestResults(t *testing.T) {
 		"only comments":         {usual, state{policies: "# A comment.\n" + countedPolicy, manifests: "# A comment.\n" + counted("one")}, 0},
 		"policy":                {usual, state{policies: strings.ReplaceAll(countedPolicy, "one", "two"), manifests: counted("one")}, 10},
 		"another policy":        {usual, state{policies: countedPolicy + "---\n" + strings.ReplaceAll(countedPolicy, "name: team", "name: other"), manifests: counted("one")}, 20},
+		"policy of other kind":  {state{policies: countedPolicy + countedOthers, manifests: counted("one")}, state{policies: countedPolicy + strings.ReplaceAll(countedOthers, "one", "two"), manifests: counted("one")}, 0},
+		"other kind added":      {usual, state{policies: countedPolicy + countedOthers, manifests: counted("one")}, 0},
+		"other kind removed":    {state{policies: countedPolicy + countedOthers, manifests: counted("one")}, usual, 0},
+		"binding of other kind": {state{policies: countedPolicy + countedBound, manifests: counted("one")}, state{policies: countedPolicy + strings.ReplaceAll(countedBound, "Deny", "Allow"), manifests: counted("one")}, 0},
+		"binding of this kind":  {state{policies: countedPolicy + countedBound, manifests: counted("one")}, state{policies: countedPolicy + strings.ReplaceAll(countedBound, "secrets", "configmaps"), manifests: counted("one")}, 20},
+		"exception":             {usual, state{policies: countedPolicy + countedException, manifests: counted("one")}, 10},
+		"rival of a mutator":    {state{policies: countedMutator, manifests: counted("one")}, state{policies: countedMutator + countedRival, manifests: counted("one")}, 20},
+		"policy of its Pods":    {state{policies: countedPolicy + countedPods, manifests: counted("one") + countedDeployment}, state{policies: countedPolicy + strings.ReplaceAll(countedPods, "one", "two"), manifests: counted("one") + countedDeployment}, 2},
 		"context":               {usual, state{policies: countedPolicy, context: countedTeams, manifests: counted("one")}, 10},
 		"version":               {usual, state{policies: countedPolicy, manifests: counted("one"), options: engine.Options{KubernetesVersion: "1.35"}}, 10},
 		"operation":             {usual, state{policies: countedPolicy, manifests: counted("one"), options: update}, 10},
