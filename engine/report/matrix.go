@@ -58,6 +58,8 @@ type MatrixObject struct {
 	ID, MadeOf string
 	At         source.Position
 	Cells      []Cell
+	// Objections are what validation says, with the values that rules have read.
+	Objections []engine.Objection
 	// Unknown means that the object could not be evaluated.
 	Unknown bool
 }
@@ -104,7 +106,7 @@ func NewMatrix(outcome *engine.Outcome, diagnostics []source.Diagnostic, secrets
 	b.addPolicies(outcome)
 	for i, m := range outcome.Manifests {
 		shown := &all.Manifests[i]
-		b.matrix.Objects = append(b.matrix.Objects, MatrixObject{ID: shown.ID, MadeOf: shown.MadeOf, At: shown.At, Unknown: failed[i] && len(m.Verdicts) == 0})
+		b.matrix.Objects = append(b.matrix.Objects, MatrixObject{ID: shown.ID, MadeOf: shown.MadeOf, At: shown.At, Objections: shown.Objections, Unknown: failed[i] && len(m.Verdicts) == 0})
 		b.addCells(&b.matrix.Objects[i], m.Verdicts)
 	}
 	b.explainNothing(outcome)

@@ -48,6 +48,8 @@ type jsonMatrixObject struct {
 	At       *jsonPlace `json:"at,omitempty"`
 	Unknown  bool       `json:"unknown,omitempty"`
 	Policies []jsonCell `json:"policies"`
+	// Objections are refusals, warnings and audit annotations, as in the JSON of diff and explain.
+	Objections []jsonObjection `json:"objections,omitempty"`
 }
 
 type jsonCell struct {
@@ -73,7 +75,7 @@ func MatrixJSON(w io.Writer, m *Matrix) {
 		out.Policies = append(out.Policies, row)
 	}
 	for _, o := range m.Objects {
-		row := jsonMatrixObject{ID: o.ID, MadeOf: o.MadeOf, At: place(o.At), Unknown: o.Unknown, Policies: []jsonCell{}}
+		row := jsonMatrixObject{ID: o.ID, MadeOf: o.MadeOf, At: place(o.At), Unknown: o.Unknown, Policies: []jsonCell{}, Objections: jsonObjections(o.Objections)}
 		for _, c := range o.Cells {
 			p := &m.Policies[c.Policy]
 			row.Policies = append(row.Policies, jsonCell{p.Policy, p.Kind, c.Action.String(), c.Reasons})

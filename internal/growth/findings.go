@@ -41,3 +41,62 @@ func ofFindings() []dimension {
 		}},
 	}
 }
+
+// ofRefusals are the dimensions of validation: policies, definitions and objects, alone and beside mutations.
+func ofRefusals() []dimension {
+	withReport := []string{"render", "diff", "explain", "check", "report"}
+	return []dimension{
+		{name: "refusals/objects", n: 25, commands: withReport, files: func(n int) map[string]string {
+			return input(dataPolicy("m")+repeat(10, func(i int) string { return valuePolicy(fmt.Sprint("p-", i), "none") }), configMaps(n))
+		}},
+		{name: "refusals/accepted objects", n: 25, commands: withReport, files: func(n int) map[string]string {
+			return input(dataPolicy("m")+repeat(10, func(i int) string { return valuePolicy(fmt.Sprint("p-", i), "x0") }), configMaps(n))
+		}},
+		{name: "refusals/of one object", n: 25, commands: withReport, files: func(n int) map[string]string {
+			return input(repeat(n, func(i int) string { return valuePolicy(fmt.Sprint("p-", i), "none") }), configMaps(1))
+		}},
+		{name: "refusals/validations", n: 25, files: func(n int) map[string]string {
+			return input(strings.Replace(valuePolicy("p", "none"), "  validations:\n", "  validations:\n"+lines(n, "  - {expression: \"object.data.a == 'x#'\"}\n"), 1), configMaps(1))
+		}},
+		{name: "refusals/custom resources", n: 25, commands: withReport, files: func(n int) map[string]string {
+			return withContext(labelAll(), limitedKinds(1), lines(n, "---\napiVersion: example.com/v1\nkind: Limited0\nmetadata: {name: k-#, namespace: shop}\nspec: {a: wrong, b: x}\n"))
+		}},
+		{name: "refusals/definitions", n: 16, files: func(n int) map[string]string {
+			return withContext(labelAll(), limitedKinds(n), lines(n, "---\napiVersion: example.com/v1\nkind: Limited#\nmetadata: {name: k, namespace: shop}\nspec: {a: wrong, b: x}\n"))
+		}},
+		{name: "refusals/validating, one mutating", n: 10, commands: []string{"check"}, files: func(n int) map[string]string {
+			return input(dataPolicy("m")+repeat(n, func(i int) string { return valuePolicy(fmt.Sprint("p-", i), fmt.Sprint("x", i%2)) }), configMaps(1))
+		}},
+		{name: "refusals/mutating, one validating", n: 10, commands: []string{"check"}, files: func(n int) map[string]string {
+			return input(repeat(n, func(i int) string { return dataPolicy(fmt.Sprint("m-", i)) })+valuePolicy("p", "x0"), configMaps(1))
+		}},
+	}
+}
+
+// limitedKinds returns definitions of kinds with an enumeration and a rule.
+func limitedKinds(n int) string {
+	return lines(n, "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: limited#s.example.com}\nspec:\n  group: example.com\n  scope: Namespaced\n  names: {plural: limited#s, kind: Limited#}\n  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {a: {type: string, enum: [right]}, b: {type: string, maxLength: 9, x-kubernetes-validations: [{rule: self != 'x'}]}}}}}}}]\n")
+}
+
+// dataPolicy returns a mutating policy that writes x0 into ConfigMaps.
+func dataPolicy(name string) string {
+	return admissionPolicy(name, "configmaps", patch(`[JSONPatch{op: "add", path: "/data/a", value: "x0"}]`))
+}
+
+// valuePolicy returns a validating policy that asks for a value in ConfigMaps.
+func valuePolicy(name, value string) string {
+	return fmt.Sprintf(`---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [configmaps]}]}
+  validations:
+  - {expression: "object.data.a == '%[2]s'"}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s, validationActions: [Deny]}
+`, name, value)
+}

@@ -74,6 +74,7 @@ var rows = []row{
 	{"`diff` / `render`", ratio(usage.cpu, "diff", "render"), 1.3, 1.15},
 	{"`explain` / `render`", ratio(usage.cpu, "explain", "render"), 1.3, 1.15},
 	{"ten Kyverno patchStrategicMerge rules: CPU / floor", ratio(usage.cpu, "kyverno", "floor"), 0.6, 0.35},
+	{"ten ValidatingAdmissionPolicies besides the ten policies / those alone", ratio(usage.cpu, "validating", "render"), 1.4, 1.2},
 	{"Terraform: plan of 1,000 manifests, ten policies / a data source that copies", ratio(usage.cpu, "plan", "plan of copies"), 1.8, 1.4},
 }
 
@@ -102,6 +103,7 @@ func (t *tools) groups(runs int) []group {
 			on(thousand, "render", t.preadmit, render(tenPolicies)...),
 			on(thousand, "no match", t.preadmit, render(noMatch)...),
 			on(thousand, "kyverno", t.preadmit, render(tenKyverno)...),
+			on(thousand, "validating", t.preadmit, render(tenAndTen)...),
 			on(thousand, "diff", t.preadmit, "diff", "-p", filepath.Join(t.dir, tenPolicies), "-"),
 			on(thousand, "explain", t.preadmit, "explain", "-p", filepath.Join(t.dir, tenPolicies), "-"),
 		}},

@@ -13,6 +13,7 @@ import (
 const (
 	onePolicy, tenPolicies = "one.yaml", "ten.yaml"
 	noMatch, tenKyverno    = "none.yaml", "kyverno.yaml"
+	tenAndTen              = "validating.yaml"
 )
 
 // writePolicies writes all policies into a directory.
@@ -21,6 +22,7 @@ func writePolicies(dir string) error {
 	files := map[string]string{
 		onePolicy:   policy("team", all, label("team")),
 		tenPolicies: ten(nil) + widgets,
+		tenAndTen:   ten(nil) + tenValidating() + widgets,
 		noMatch:     ten([]string{"storage.k8s.io", "v1", "storageclasses"}),
 		tenKyverno:  kyverno() + widgets,
 	}
@@ -172,6 +174,40 @@ func ten(rule []string) string {
 		policy("spread", deployments, pod(`topologySpreadConstraints: [Object.spec.template.spec.topologySpreadConstraints{maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "ScheduleAnyway"}]`), "object.spec.replicas > 1") +
 		policy("history", deployments, patch(`[JSONPatch{op: "replace", path: "/spec/revisionHistoryLimit", value: 3}]`)) +
 		policy("grace", deployments, pod("terminationGracePeriodSeconds: 45"))
+}
+
+// tenValidating returns ten validating policies that accept what the mutating ones make: three for all
+// kinds, seven for Deployments.
+func tenValidating() string {
+	everything, deployments := []string{"*", "*", "*"}, []string{"apps", "v1", "deployments"}
+	const containers, spec = "object.spec.template.spec.containers", "object.spec.template.spec"
+	return validation("has-team", everything, `has(object.metadata.labels) && "team" in object.metadata.labels`) +
+		validation("has-kind", everything, `has(object.metadata.annotations) && object.metadata.annotations["kind"] == object.kind`) +
+		validation("has-cost", everything, `"example.com/cost" in object.metadata.labels`) +
+		validation("pulls", deployments, containers+`.all(c, c.imagePullPolicy == "Always" || c.name == "agent")`) +
+		validation("mirrored", deployments, containers+`.all(c, c.image.startsWith("mirror."))`) +
+		validation("no-root", deployments, spec+`.securityContext.runAsNonRoot == true`) +
+		validation("has-agent", deployments, containers+`.exists(c, c.name == "agent")`) +
+		validation("few", deployments, `object.spec.replicas <= 10`) +
+		validation("short-history", deployments, `object.spec.revisionHistoryLimit == 3`) +
+		validation("short-grace", deployments, spec+`.terminationGracePeriodSeconds <= 60`)
+}
+
+func validation(name string, rule []string, expression string) string {
+	return fmt.Sprintf(`---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [%[2]q], apiVersions: [%[3]q], resources: [%[4]q], operations: [CREATE]}]
+  validations: [{expression: %[5]q}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s, validationActions: [Deny]}
+`, name, rule[0], rule[1], rule[2], expression)
 }
 
 // kyverno returns ten ClusterPolicies with patchStrategicMerge.
