@@ -145,10 +145,11 @@ func (r *run) tryValidations(s server, d *manifest.Document) (found []source.Dia
 	return found
 }
 
-// failedIn returns the failures in a validation. A validation that is false does not fail.
+// failedIn returns the failures in a validation, also those after the one that a server reports. A
+// validation that is false does not fail.
 func failedIn(t *trace) map[policy.ID]policy.Failure {
 	failed := map[policy.ID]policy.Failure{}
-	for _, f := range slices.Concat(t.ignored, t.refusals) {
+	for _, f := range slices.Concat(t.ignored, t.refusals, t.unreported) {
 		var isFalse policy.FalseError
 		if !errors.As(f.Err, &isFalse) {
 			failed[f.ID.OfRule()] = f
