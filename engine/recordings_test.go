@@ -104,9 +104,13 @@ func TestRecordingsInJSON(t *testing.T) {
 	sent, mutated := len(security["cases"]), len(security["mutated"])
 	says(t, readme, fmt.Sprintf("(podsecurity) | %d |", sent+mutated), fmt.Sprintf("%d of them changed by policies", mutated))
 	says(t, policies, fmt.Sprintf("%d recorded objects in %d kinds of namespaces, and %d that policies changed", sent, len(security["namespaces"]), mutated))
-	files, records := matching(t, "testdata/custom/*.json"), 0
+	files, records := matching(t, "testdata/custom/*.json*"), 0
 	for _, file := range files {
-		records += len(listsOf(t, file)["records"])
+		var lists struct{ Records []json.RawMessage }
+		if err := json.Unmarshal(readCustom(t, file), &lists); err != nil {
+			t.Fatal(err)
+		}
+		records += len(lists.Records)
 	}
 	says(t, readme, fmt.Sprintf("(custom) | %d | kube-apiserver 1.36.3: custom resources with %d sets", records, len(files)))
 	says(t, policies, fmt.Sprintf("%d recorded answers of kube-apiserver 1.36.3", records))
