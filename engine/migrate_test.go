@@ -118,7 +118,7 @@ func TestMigrateRecorded(t *testing.T) {
 			}
 			if slices.Contains(itemsTwice, filepath.Base(dir)) {
 				isNoted := slices.ContainsFunc(diagnostics, func(d source.Diagnostic) bool {
-					return d.Severity == source.Info && strings.HasPrefix(d.Message, "an object with two items of one key in a list")
+					return d.Severity == source.Info && strings.HasPrefix(d.Message, "two items of one key in a list")
 				})
 				if len(proof.Differences) == 0 || !isNoted {
 					t.Errorf("noted: %v, %d differences", isNoted, len(proof.Differences))

@@ -74,8 +74,11 @@ func (m *Migration) Policy(d *manifest.Document) (problems []source.Diagnostic) 
 	for _, c := range policies {
 		problems = append(problems, c.problems...)
 	}
-	if i := slices.IndexFunc(converted, func(c *converter) bool { return c.patch != nil }); i >= 0 {
-		problems = append(problems, converted[i].keepsItems())
+	if i := slices.IndexFunc(converted, (*converter).keepsItems); i >= 0 {
+		d, at := converted[i].rule.Document, converted[i].rule.Document.At(converted[i].patch)
+		note := source.Warningf(at, source.CodePolicyConvertedAlmost, "two items of one key in a list, such as two variables of one name, stay two; Kyverno keeps one")
+		note.Severity, note.Subject = source.Info, d.Kind().Kind+" "+d.Name()
+		problems = append(problems, note)
 	}
 	return unique(problems)
 }

@@ -158,11 +158,14 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 	return nil
 }
 
-// keepsItems notes what the policies do differently for an object that has two items of one key in a
-// list: each strategic merge patch of Kyverno merges such items everywhere in the object.
-func (c *converter) keepsItems() source.Diagnostic {
-	c.report(source.Info, c.patch, "an object with two items of one key in a list, for instance two variables of one name, keeps both; Kyverno's patch keeps one of them", "")
-	return c.problems[len(c.problems)-1]
+// keepsItems reports whether an object may have two items of one key in a list, which become one in
+// any strategic merge of Kyverno, but not in the converted policies.
+func (c *converter) keepsItems() bool {
+	changed := c.matched
+	if c.targets != nil {
+		changed = c.targets.constraints
+	}
+	return c.patch != nil && slices.ContainsFunc(changed.kinds, strategicmerge.MayJoin)
 }
 
 // anchored moves the condition of a patch to the conditions of the policy, and returns the rest.

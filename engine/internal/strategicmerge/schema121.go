@@ -99,3 +99,36 @@ func IsNewer(fields []string) bool {
 	n := len(fields)
 	return n > 1 && isNewer(fields[n-1], fields[n-2])
 }
+
+// uniqueItems are the types of items whose keys a server requires to be unique, in kinds whose other
+// lists do not merge by key (validation.go of pkg/apis/core, admissionregistration and storage in
+// Kubernetes 1.36). In kinds with a pod, the variables of a container may have a key twice.
+var uniqueItems = []string{
+	"io.k8s.api.admissionregistration.v1.MutatingWebhook", "io.k8s.api.admissionregistration.v1.ValidatingWebhook",
+	"io.k8s.api.core.v1.ServicePort", "io.k8s.api.storage.v1.CSINodeDriver",
+}
+
+const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+// MayJoin reports whether [Merge] may make one item of two in an object of a kind that a server accepts,
+// outside its metadata and status.
+func MayJoin(k *schema.Kind) bool {
+	if k.Kind.Kind == "*" {
+		return true
+	}
+	seen := map[*schema.Type]bool{}
+	var joins func(list) bool
+	joins = func(t list) bool {
+		if t.typ == nil || seen[t.typ] || t.typ.Name == objectMeta {
+			return false
+		}
+		seen[t.typ] = true
+		if keys, _ := t.keys(); len(keys) > 0 && !slices.Contains(uniqueItems, t.typ.Elem.Name) {
+			return true
+		}
+		return joins(t.item()) || slices.ContainsFunc(t.typ.FieldNames(), func(name string) bool { return joins(t.at(name)) })
+	}
+	return isKnownKind(k.APIVersion(), k.Kind.Kind) && slices.ContainsFunc(k.Type().FieldNames(), func(name string) bool {
+		return name != "status" && joins(list{typ: k.Type()}.at(name))
+	})
+}

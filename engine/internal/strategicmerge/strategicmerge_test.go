@@ -1,6 +1,7 @@
 package strategicmerge
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,5 +152,22 @@ func TestMemo(t *testing.T) {
 				t.Errorf("%s after %s: got %v, %v; want %v, %v", fields, other, got, plain, want, wantPlain)
 			}
 		}
+	}
+}
+
+// TestMayJoin names the kinds whose objects may have two items of one key in a list that merges by key.
+func TestMayJoin(t *testing.T) {
+	var found []string
+	for _, k := range schema.Builtin().Kinds() {
+		if k.Resource != "" && !k.Unknown && MayJoin(k) {
+			found = append(found, k.Kind.Kind)
+		}
+	}
+	slices.Sort(found)
+	if got, want := strings.Join(found, " "), "ComponentStatus CronJob DaemonSet Deployment Job Pod PodTemplate ReplicaSet ReplicationController ServiceAccount StatefulSet"; got != want {
+		t.Errorf("got %s", got)
+	}
+	if !MayJoin(schema.Builtin().Unknown(gvk.Kind{Kind: "*"})) || MayJoin(schema.Builtin().Unknown(gvk.Kind{Group: "example.com", Version: "v1", Kind: "Pod"})) {
+		t.Error("every kind may, and an unknown one may not")
 	}
 }
