@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -284,6 +285,9 @@ func TestLeaks(t *testing.T) {
 						t.Errorf("%s: %s", command, problem)
 					}
 				}
+				if problem := leakIn(shownToEditor(t, policy, s.manifests)); problem != "" {
+					t.Errorf("lsp: %s", problem)
+				}
 			})
 		}
 	}
@@ -388,6 +392,43 @@ func printedBy(t *testing.T, dir, command, manifests string) string {
 	}
 	recorded, _ := os.ReadFile(filepath.Join(dir, "baseline.yaml"))
 	return stderr.String() + stdout.String() + string(recorded)
+}
+
+// shownToEditor returns what a language server says about a policy and manifests: diagnostics, lenses with their
+// diffs, the actions of each file, and for each line a hover in its middle and the completions at its end.
+func shownToEditor(t *testing.T, policy, manifests string) string {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string]string{"p.yaml": policy, "m.yaml": manifests}
+	for name, text := range files {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	c := startLSP(t, dir, "")
+	defer c.stop()
+	for name := range files {
+		c.open(name)
+	}
+	c.check()
+	var said []any
+	for name, text := range files {
+		said = append(said, c.diagnostics[name], c.actions(name, 0, len(text)))
+		lenses, _ := c.request("textDocument/codeLens", map[string]any{"textDocument": map[string]any{"uri": c.uri(name)}}).([]any)
+		for _, lens := range lenses {
+			title := lens.(map[string]any)["command"].(map[string]any)["title"].(string)
+			said = append(said, lens, c.run(name, title))
+		}
+		start := 0
+		for line := range strings.Lines(text) {
+			end := start + len(strings.TrimRight(line, "\r\n"))
+			said = append(said, c.ask("textDocument/hover", name, start+(end-start)/2, nil), c.ask("textDocument/completion", name, end, nil))
+			start += len(line)
+		}
+	}
+	data, err := json.Marshal(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 // leakForms returns the forms in which policies quote or copy a value.

@@ -219,6 +219,8 @@ func (e *editorScript) ask(words []string) string {
 		}
 	case "rename":
 		return c.rename(words[1], at(), words[3])
+	case "run":
+		return c.run(words[1], words[2])
 	case "actions":
 		return c.act(words[1], at(), words[3:]...)
 	case "symbols", "lenses":
@@ -270,6 +272,18 @@ func (c *lspClient) apply(workspaceEdit map[string]any) string {
 		}
 	}
 	return b.String()
+}
+
+// run runs the command of the lens with a title, and returns what the server shows.
+func (c *lspClient) run(name, title string) string {
+	c.shown = ""
+	found, _ := c.request("textDocument/codeLens", map[string]any{"textDocument": map[string]any{"uri": c.uri(name)}}).([]any)
+	for _, lens := range found {
+		if command := lens.(map[string]any)["command"].(map[string]any); command["title"] == title {
+			c.request("workspace/executeCommand", map[string]any{"command": command["command"], "arguments": command["arguments"]})
+		}
+	}
+	return c.shown
 }
 
 // actions returns the actions between two offsets.

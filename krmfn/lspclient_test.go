@@ -34,6 +34,8 @@ type lspClient struct {
 	// published something since they were shown.
 	diagnostics map[string][]any
 	fresh       map[string]bool
+	// shown are the documents and messages that the server has shown.
+	shown string
 }
 
 // startLSP starts a server for a directory. The client offers an encoding of positions, unless that is "".
@@ -64,7 +66,7 @@ func startLSP(t testing.TB, dir, encoding string, args ...string) *lspClient {
 		general["positionEncodings"] = []string{"utf-7", encoding}
 	}
 	c.result, _ = c.request("initialize", map[string]any{
-		"processId": nil, "rootUri": nil, "capabilities": map[string]any{"general": general},
+		"processId": nil, "rootUri": nil, "capabilities": map[string]any{"general": general, "window": map[string]any{"showDocument": map[string]any{"support": true}}},
 		"workspaceFolders": []any{map[string]any{"uri": uriOf(dir), "name": "workspace"}},
 	}).(map[string]any)
 	c.encoding, _ = c.result["capabilities"].(map[string]any)["positionEncoding"].(string)
@@ -137,6 +139,16 @@ func (c *lspClient) request(method string, params any) any {
 			p := m["params"].(map[string]any)
 			name := c.nameOf(p["uri"].(string))
 			c.diagnostics[name], c.fresh[name] = p["diagnostics"].([]any), true
+		case m["method"] == "window/showDocument":
+			u, err := url.Parse(m["params"].(map[string]any)["uri"].(string))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			text, err := os.ReadFile(filepath.FromSlash(u.Path))
+			c.shown += string(text)
+			c.send(map[string]any{"id": m["id"], "result": map[string]any{"success": err == nil}})
+		case m["method"] == "window/showMessage":
+			c.shown += m["params"].(map[string]any)["message"].(string)
 		case m["method"] != nil && m["id"] != nil:
 			c.send(map[string]any{"id": m["id"], "result": nil})
 		case m["id"] == float64(c.requests) && m["error"] != nil:

@@ -5,6 +5,8 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -20,7 +22,9 @@ type workspace struct {
 	process  Process
 	operands []string
 	// last is the last complete check; nil before the first one.
-	last *inspected
+	last atomic.Pointer[inspected]
+	// single lets CheckFile run once at a time.
+	single sync.Mutex
 }
 
 // inspected is what a complete check knows.
@@ -60,7 +64,7 @@ func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.A
 	given := arguments{command: "check", operands: w.operands}
 	problems := p.configure(&given)
 	if source.HasErrors(problems) {
-		w.last = nil
+		w.last.Store(nil)
 		return &lsp.Analysis{Findings: problems}
 	}
 	var c config
@@ -73,9 +77,10 @@ func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.A
 	if ctx.Err() != nil {
 		return nil
 	}
-	w.last = w.remember(in, &p, f)
+	last := w.remember(in, &p, f)
+	w.last.Store(last)
 	run := in.reported.run
-	state := editor.NewState(engine.NewSchemas(w.last.context, in.reported.config.options.Engine), run.inputs, run.outcome)
+	state := editor.NewState(engine.NewSchemas(last.context, in.reported.config.options.Engine), run.inputs, run.outcome)
 	return &lsp.Analysis{Findings: slices.Concat(problems, in.findings), State: state}
 }
 
@@ -134,7 +139,9 @@ func linksOf(d *manifest.Document) []string {
 // CheckFile implements lsp.Workspace. It compiles the policies of the file together with those that
 // they are bound to.
 func (w *workspace) CheckFile(ctx context.Context, path, text string) ([]source.Diagnostic, bool) {
-	last := w.last
+	w.single.Lock()
+	defer w.single.Unlock()
+	last := w.last.Load()
 	if last == nil || last.streams[path] == nil || last.files.except[path] && !slices.Contains(last.check.reported.run.policies, last.streams[path]) {
 		return nil, false
 	}

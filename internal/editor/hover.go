@@ -213,6 +213,8 @@ func (s *State) editsAt(l *lines, at source.Position) []*report.Edit {
 type Lens struct {
 	At    source.Position
 	Title string
+	// Policy is the name of the policy.
+	Policy string
 }
 
 // Lenses returns what each policy of a file does to the manifests.
@@ -230,7 +232,7 @@ func (s *State) Lenses(file string) []Lens {
 		if p.Nothing != "" {
 			title += ": " + p.Nothing
 		}
-		lenses = append(lenses, Lens{p.At, title})
+		lenses = append(lenses, Lens{p.At, title, p.Policy})
 	}
 	return lenses
 }

@@ -5,9 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"go.lsp.dev/jsonrpc2"
-	"go.lsp.dev/protocol"
-
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -54,9 +51,12 @@ func (s *server) awaken() {
 	}
 }
 
-// work checks what has changed: first the changed files alone, then, after a pause, everything.
+// work checks what has changed: first the changed files alone, then, after a pause, everything. The changed
+// files do not wait for a complete check that is running, not even for the end of one that was stopped.
 func (s *server) work() {
 	pausing := time.NewTimer(0)
+	ended := make(chan struct{}, 1)
+	isRunning, isDue := false, false
 	for {
 		select {
 		case <-s.ctx.Done():
@@ -68,8 +68,18 @@ func (s *server) work() {
 			} else {
 				pausing.Reset(pause)
 			}
+			continue
 		case <-pausing.C:
-			s.checkAll()
+			isDue = true
+		case <-ended:
+			isRunning = false
+		}
+		if isDue && !isRunning {
+			isDue, isRunning = false, true
+			go func() {
+				s.checkAll()
+				ended <- struct{}{}
+			}()
 		}
 	}
 }
@@ -114,7 +124,6 @@ func (s *server) checkAll() {
 		buffers[path] = b.text.content
 	}
 	isDone := revision == s.checks.checked
-	s.checks.files = nil // a complete check covers them
 	s.lock.Unlock()
 	if isDone {
 		s.finish(revision, nil, nil)
@@ -146,21 +155,4 @@ func (s *server) finish(revision int, analysis *Analysis, alone map[string][]sou
 	}
 	s.checks.checked = revision
 	s.checks.done.Broadcast()
-}
-
-// ExecuteCommand implements protocol.Server. It waits until everything is checked.
-func (s *server) ExecuteCommand(ctx context.Context, p *protocol.ExecuteCommandParams) (protocol.LSPAny, error) {
-	if p.Command != commandCheck {
-		return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidParams.Code, "unknown command "+source.Printable(p.Command))
-	}
-	jsonrpc2.Async(ctx)
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	s.checks.urgent++
-	s.awaken()
-	for s.checks.checked != s.checks.revision && !s.checks.ended {
-		s.checks.done.Wait()
-	}
-	s.checks.urgent--
-	return protocol.LSPAny("null"), nil
 }

@@ -3,6 +3,7 @@ package lsp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
@@ -19,7 +20,7 @@ func (s *server) capabilities() protocol.ServerCapabilities {
 	return protocol.ServerCapabilities{
 		PositionEncoding:       protocol.PositionEncodingKind(s.unit),
 		TextDocumentSync:       &protocol.TextDocumentSyncOptions{OpenClose: &yes, Change: &sync, Save: protocol.Boolean(true)},
-		ExecuteCommandProvider: protocol.ExecuteCommandOptions{Commands: []string{commandCheck}},
+		ExecuteCommandProvider: protocol.ExecuteCommandOptions{Commands: []string{commandCheck, commandDiff}},
 		CompletionProvider:     &protocol.CompletionOptions{TriggerCharacters: []string{".", "/", "{", "[", ",", "\"", "'", " "}},
 		HoverProvider:          protocol.Boolean(true),
 		DefinitionProvider:     protocol.Boolean(true),
@@ -218,7 +219,11 @@ func (s *server) CodeLens(_ context.Context, p *protocol.CodeLensParams) ([]prot
 	path := pathOf(p.TextDocument.URI)
 	lenses := []protocol.CodeLens{}
 	for _, lens := range s.state.Lenses(s.workspace.Name(path)) {
-		lenses = append(lenses, protocol.CodeLens{Range: s.location(lens.At).Range, Command: protocol.Command{Title: lens.Title, Command: commandCheck}})
+		policy, err := json.Marshal(lens.Policy)
+		if err != nil {
+			return nil, err
+		}
+		lenses = append(lenses, protocol.CodeLens{Range: s.location(lens.At).Range, Command: protocol.Command{Title: lens.Title, Command: commandDiff, Arguments: []protocol.LSPAny{policy}}})
 	}
 	return lenses, nil
 }

@@ -14,13 +14,14 @@
 //	what is published in the end depends only on the texts, not on the edits that led to them
 //
 // The files in order: server.go (the life of a server), connection.go (messages), text.go (texts and
-// positions), buffers.go (open files), check.go (when the workspace is checked), publish.go
+// positions), buffers.go (open files), check.go (when the workspace is checked), commands.go (commands), publish.go
 // (diagnostics), features.go (answers about places), actions.go (changes that a user can choose).
 package lsp
 
 import (
 	"context"
 	"io"
+	"os"
 	"sync"
 
 	"go.lsp.dev/jsonrpc2"
@@ -38,7 +39,7 @@ type Workspace interface {
 	Check(ctx context.Context, buffers map[string]string) *Analysis
 	// CheckFile finds the mistakes that a file has by itself: with the rest of the workspace as in
 	// the last Check, and without running policies on manifests. ok is false if the file is not part
-	// of the workspace.
+	// of the workspace. It may be called during a Check, whose result it does not use yet.
 	CheckFile(ctx context.Context, path, text string) (findings []source.Diagnostic, ok bool)
 	// Path returns the absolute path of a file in a diagnostic, or "".
 	Path(name string) string
@@ -83,6 +84,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, options Options) (o
 	defer s.lock.Unlock()
 	s.checks.ended = true
 	s.checks.done.Broadcast()
+	if s.directory != "" {
+		_ = os.RemoveAll(s.directory) // the system removes what is left
+	}
 	return s.stopped
 }
 
@@ -97,6 +101,8 @@ type server struct {
 	unit      encoding
 	// watches says that the client can tell about files that change.
 	watches bool
+	// showsDocuments says that the client can show a document on request.
+	showsDocuments bool
 
 	// lock guards what follows. Messages are handled one after the other, but checks run beside them.
 	lock sync.Mutex
@@ -108,10 +114,9 @@ type server struct {
 	state     *editor.State
 	checks    checks
 	published published
+	// directory has the documents that the server shows; "" if it has shown none.
+	directory string
 }
-
-// commandCheck is the command that waits until everything is checked.
-const commandCheck = "preadmit.check"
 
 // Initialize implements protocol.Server.
 func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
@@ -122,6 +127,9 @@ func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*p
 	}
 	if w := p.Capabilities.Workspace; w != nil {
 		s.watches = w.DidChangeWatchedFiles != nil && w.DidChangeWatchedFiles.DynamicRegistration != nil && *w.DidChangeWatchedFiles.DynamicRegistration
+	}
+	if w := p.Capabilities.Window; w != nil {
+		s.showsDocuments = w.ShowDocument != nil && w.ShowDocument.Support
 	}
 	s.workspace = s.options.Open(s.root(p))
 	return &protocol.InitializeResult{

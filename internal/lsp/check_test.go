@@ -1,0 +1,81 @@
+package lsp
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+
+	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/editor"
+)
+
+// slowWorkspace has a complete check that does not end before it may, even if it is stopped.
+type slowWorkspace struct{ began, mayEnd chan struct{} }
+
+func (w slowWorkspace) Check(context.Context, map[string]string) *Analysis {
+	select {
+	case w.began <- struct{}{}:
+	default:
+	}
+	<-w.mayEnd
+	return &Analysis{}
+}
+
+func (w slowWorkspace) CheckFile(_ context.Context, path, text string) ([]source.Diagnostic, bool) {
+	return []source.Diagnostic{source.Errorf(source.Position{File: path, Line: 1, Column: 1}, "expression-invalid", "%s", source.Name(text))}, true
+}
+
+func (w slowWorkspace) Path(name string) string { return name }
+func (w slowWorkspace) Name(path string) string { return path }
+func (w slowWorkspace) Read(string) string      { return "" }
+
+// publishedTo is a client that keeps what is published.
+type publishedTo struct {
+	protocol.UnimplementedClient
+	messages chan string
+}
+
+// PublishDiagnostics implements protocol.Client.
+func (c publishedTo) PublishDiagnostics(_ context.Context, p *protocol.PublishDiagnosticsParams) error {
+	for _, d := range p.Diagnostics {
+		c.messages <- string(d.Message.(protocol.String))
+	}
+	return nil
+}
+
+// TestKeystrokeDuringCheck checks that a change is answered while a complete check is running, and while
+// one that was stopped has not ended.
+func TestKeystrokeDuringCheck(t *testing.T) {
+	w := slowWorkspace{make(chan struct{}, 1), make(chan struct{})}
+	client := publishedTo{messages: make(chan string, 10)}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &server{client: client, ctx: ctx, workspace: w, buffers: map[string]*buffer{}, state: &editor.State{}}
+	s.checks.wake, s.checks.done = make(chan struct{}, 1), sync.NewCond(&s.lock)
+	s.touch("") // a server begins with a check
+	go s.work()
+	<-w.began
+	file := uri.File("/p.yaml")
+	for _, text := range []string{"first", "second", "third"} {
+		if err := s.DidOpen(ctx, &protocol.DidOpenTextDocumentParams{TextDocument: protocol.TextDocumentItem{URI: file, Text: text}}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got := <-client.messages:
+			if got != text {
+				t.Fatalf("published %s, want %s", got, text)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s waits for the complete check", text)
+		}
+	}
+	close(w.mayEnd)
+	s.waitForCheck()
+	if s.checks.checked != s.checks.revision {
+		t.Error("the last texts were not checked completely")
+	}
+}
