@@ -178,7 +178,7 @@ func TestCopyOthersKinds(t *testing.T) {
 }
 
 // TestCopyOthersInWay has a file of the user where a directory or a file is to be: it is named, and nothing is
-// written or removed.
+// written or removed, not even an empty directory.
 func TestCopyOthersInWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		in, user, want string
@@ -200,10 +200,14 @@ func TestCopyOthersInWay(t *testing.T) {
 		}
 		writeFile(t, filepath.Join(dir, "out", c.user), "of the user")
 		writeFile(t, filepath.Join(dir, "in", c.in), "new")
+		writeFile(t, filepath.Join(dir, "in/other/new"), "new")
 		before := contentsIn(t, filepath.Join(dir, "out"))
 		status, said, _ := copied(t, dir, c.args...)
 		if after := contentsIn(t, filepath.Join(dir, "out")); status != exitInvalid || !strings.Contains(said, c.want) || !maps.Equal(before, after) {
 			t.Errorf("%s: status %d\n%s\nbefore %q, after %q", name, status, said, before, after)
+		}
+		if isFile(filepath.Join(dir, "out/other")) {
+			t.Errorf("%s: a directory is left", name)
 		}
 	}
 }
