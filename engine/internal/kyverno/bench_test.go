@@ -13,7 +13,7 @@ import (
 // BenchmarkSteps runs the rules of a policy on a pod: a strategic merge patch with
 // anchors, and a foreach with variables.
 func BenchmarkSteps(b *testing.B) {
-	for name, file := range map[string]string{"anchors": "defects/two-anchored-items", "foreach": "defects/generated-nested-foreach"} {
+	for name, file := range map[string]string{"anchors": "seed/add-safe-to-evict", "foreach": "seed/foreach-images"} {
 		b.Run(name, func(b *testing.B) {
 			text, err := os.ReadFile("../../testdata/kyverno/" + file + "/policy.yaml")
 			if err != nil {
@@ -44,6 +44,7 @@ func BenchmarkSettled(b *testing.B) {
 kind: ClusterPolicy
 metadata: {name: p}
 spec:
+  background: false
   rules:
   - name: variable
     match: {any: [{resources: {kinds: ["*"]}}]}
