@@ -223,6 +223,15 @@ func (e *editorScript) ask(words []string) string {
 		return c.run(words[1], words[2])
 	case "actions":
 		return c.act(words[1], at(), words[3:]...)
+	case "tokens":
+		return c.tokens(words[1], words[2])
+	case "folds":
+		found, _ := c.request("textDocument/foldingRange", map[string]any{"textDocument": map[string]any{"uri": c.uri(words[1])}}).([]any)
+		lines := strings.Split(c.texts[words[1]], "\n")
+		for _, fold := range found {
+			first, last := int(fold.(map[string]any)["startLine"].(float64)), int(fold.(map[string]any)["endLine"].(float64))
+			fmt.Fprintf(&b, "%d-%d %s\n", first+1, last+1, strings.TrimSpace(lines[first]))
+		}
 	case "symbols", "lenses":
 		method := map[string]string{"symbols": "documentSymbol", "lenses": "codeLens"}[words[0]]
 		found, _ := c.request("textDocument/"+method, map[string]any{"textDocument": map[string]any{"uri": c.uri(words[1])}}).([]any)
@@ -238,6 +247,30 @@ func (e *editorScript) ask(words []string) string {
 		e.t.Fatalf("unknown command %s", words[0])
 	}
 	return b.String()
+}
+
+// tokens returns the tokens of a line of a file with a text, by their classes.
+func (c *lspClient) tokens(name, in string) string {
+	capabilities := c.result["capabilities"].(map[string]any)["semanticTokensProvider"].(map[string]any)
+	classes := capabilities["legend"].(map[string]any)["tokenTypes"].([]any)
+	answer, _ := c.request("textDocument/semanticTokens/full", map[string]any{"textDocument": map[string]any{"uri": c.uri(name)}}).(map[string]any)
+	data := answer["data"].([]any)
+	text := c.texts[name]
+	wanted := strings.Count(text[:strings.Index(text, in)], "\n")
+	line, character := 0, 0
+	var shown []string
+	for ; len(data) > 0; data = data[5:] {
+		if by := int(data[0].(float64)); by > 0 {
+			line, character = line+by, 0
+		}
+		character += int(data[1].(float64))
+		from := c.offset(text, map[string]any{"line": float64(line), "character": float64(character)})
+		to := c.offset(text, map[string]any{"line": float64(line), "character": float64(character) + data[2].(float64)})
+		if class := classes[int(data[3].(float64))]; line == wanted && class != "operator" {
+			shown = append(shown, fmt.Sprintf("%s %s", class, text[from:to]))
+		}
+	}
+	return strings.Join(shown, ", ")
 }
 
 // rename renames what is at an offset.

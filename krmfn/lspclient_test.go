@@ -245,11 +245,12 @@ func (c *lspClient) offset(text string, position any) int {
 	for range int(p["line"].(float64)) {
 		at += strings.IndexByte(text[at:], '\n') + 1
 	}
-	for end := at; ; end++ {
-		if c.width(text[at:end]) >= int(p["character"].(float64)) {
-			return end
-		}
+	end := at
+	for c.width(text[at:end]) < int(p["character"].(float64)) {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		end += size
 	}
+	return end
 }
 
 // textOf returns the text of a file as the editor shows it.

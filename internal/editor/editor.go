@@ -5,7 +5,8 @@
 // The files in order: editor.go (words of a text), state.go (what is known about a workspace), yaml.go and
 // slot.go (keys and values of incomplete text), complete.go, values.go, expression.go, literals.go and
 // jmespath.go (what can be written), hover.go (what is there, and what policies do), diff.go (all that a policy
-// changes), links.go (where things are defined and used).
+// changes), links.go (where things are defined and used), tokens.go (the parts of
+// expressions), folds.go (blocks).
 package editor
 
 import (

@@ -96,6 +96,7 @@ func FuzzQuestions(f *testing.F) {
 		state.Definition(text, at)
 		state.References(text, at)
 		editor.Rename(text, at)
+		inOrder(t, text)
 		if again := state.Complete(text, at); len(again.Items) != len(first.Items) || again.Word != first.Word {
 			t.Errorf("other completions: %v, then %v", first, again)
 		}
@@ -103,4 +104,21 @@ func FuzzQuestions(f *testing.F) {
 			t.Errorf("%q, then %q", hover, again)
 		}
 	})
+}
+
+// inOrder checks the tokens and folds of a text.
+func inOrder(t *testing.T, text string) {
+	lines := strings.Count(text, "\n") + 1
+	var last editor.Token
+	for _, token := range editor.Tokens(text) {
+		if at := token.At; at.Line < last.At.Line || at.Line == last.At.Line && at.Column < last.At.Column+last.Length || at.Line > lines || token.Length < 1 {
+			t.Errorf("%v after %v", token, last)
+		}
+		last = token
+	}
+	for _, fold := range editor.Folds(text) {
+		if fold.First < 0 || fold.First >= fold.Last || fold.Last >= lines {
+			t.Errorf("%v of %d lines", fold, lines)
+		}
+	}
 }

@@ -162,15 +162,21 @@ func (l *lines) read(here string) map[string]any {
 	if l.line < l.end { // the cursor may be on a separator
 		own[l.line-l.begin] = here
 	}
-	for range maxMistakes {
-		stream, problems := manifest.Read("", []byte(strings.Join(own, "\n")))
-		if len(problems) == 0 || !problems[0].At.IsKnown() || problems[0].At.Line > len(own) {
-			for _, d := range stream.Documents() {
-				return d.Object()
-			}
-			return nil
-		}
-		own[problems[0].At.Line-1] = ""
+	for _, d := range readable(own).Documents() {
+		return d.Object()
 	}
 	return nil
+}
+
+// readable reads a text in lines. It leaves lines out that cannot be read.
+func readable(lines []string) *manifest.Stream {
+	for range maxMistakes {
+		stream, problems := manifest.Read("text", []byte(strings.Join(lines, "\n")))
+		if len(problems) == 0 || problems[0].At.Line < 1 || problems[0].At.Line > len(lines) {
+			return stream
+		}
+		lines[problems[0].At.Line-1] = ""
+	}
+	stream, _ := manifest.Read("", nil) // other text is empty
+	return stream
 }

@@ -28,6 +28,8 @@ func (s *server) capabilities() protocol.ServerCapabilities {
 		RenameProvider:         &protocol.RenameOptions{PrepareProvider: &yes},
 		DocumentSymbolProvider: protocol.Boolean(true),
 		CodeActionProvider:     &protocol.CodeActionOptions{CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix}},
+		FoldingRangeProvider:   protocol.Boolean(true),
+		SemanticTokensProvider: &protocol.SemanticTokensOptions{Legend: protocol.SemanticTokensLegend{TokenTypes: editor.Classes, TokenModifiers: []string{}}, Full: protocol.Boolean(true)},
 		CodeLensProvider:       &protocol.CodeLensOptions{},
 	}
 }

@@ -15,7 +15,8 @@
 //
 // The files in order: server.go (the life of a server), connection.go (messages), text.go (texts and
 // positions), buffers.go (open files), check.go (when the workspace is checked), commands.go (commands), publish.go
-// (diagnostics), features.go (answers about places), actions.go (changes that a user can choose).
+// (diagnostics), features.go (answers about places), shapes.go (tokens
+// and folds), actions.go (changes that a user can choose).
 package lsp
 
 import (

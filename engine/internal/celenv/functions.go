@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/types"
+
+	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
 )
 
 // Function describes a function of expressions, for editors.
@@ -42,6 +44,12 @@ func (e *Env) Functions() ([]Function, error) {
 	}
 	return found, nil
 }
+
+// Part is a part of the text of an expression, for editors.
+type Part = syntax.Part
+
+// Parts returns the words, literals and operators of an expression, which may be wrong or incomplete.
+func Parts(expression string) []Part { return syntax.Parts(expression) }
 
 // signature returns the form of a function.
 func signature(name string, overload *decls.OverloadDecl) string {

@@ -8,7 +8,7 @@
 // expanded. A fuzz test compares the two.
 //
 // The files in order: syntax.go, tokens.go, expressions.go (the grammar), literals.go,
-// macros.go.
+// macros.go, classes.go (the parts of incomplete expressions, for editors).
 package syntax
 
 import (
