@@ -266,7 +266,7 @@ func listed1035(at *field.Path, name string) field.ErrorList {
 	return nil
 }
 
-// checkConversion checks how a server converts between versions. It leaves URLs of webhooks alone.
+// checkConversion checks how a server converts between versions.
 func checkConversion(conversion *apiextensions.CustomResourceConversion, at *field.Path) (problems field.ErrorList) {
 	if conversion == nil {
 		return nil
@@ -287,6 +287,8 @@ func checkConversion(conversion *apiextensions.CustomResourceConversion, at *fie
 		problems = append(problems, field.Required(at, "required when strategy is set to Webhook"))
 	case (client.URL == nil) == (client.Service == nil):
 		problems = append(problems, field.Required(at, "exactly one of url or service is required"))
+	default:
+		problems = append(problems, checkClient(client, at)...)
 	}
 	return append(problems, checkReviews(versions, at.Child("conversionReviewVersions"))...)
 }

@@ -12,7 +12,7 @@
 // of an update), metadata.go (names, labels and annotations of built-in kinds), custom.go (the
 // validation of custom resources), openapi.go (their schemas), rules.go (x-kubernetes-validations),
 // finalizers.go (warnings), definition.go (CustomResourceDefinitions), definitionparts.go (subresources,
-// columns and selectable fields), definitionschema.go, definitiondefaults.go and definitionrules.go
+// columns and selectable fields), client.go (webhooks), definitionschema.go, definitiondefaults.go and definitionrules.go
 // (schemas, their defaults and rules).
 package validation
 

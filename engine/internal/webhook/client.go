@@ -1,12 +1,10 @@
 package webhook
 
 import (
-	"fmt"
-	"net/url"
-	"strings"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/preadmit/preadmit/engine/internal/admissionpolicy"
-	"github.com/preadmit/preadmit/engine/internal/dns"
+	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
@@ -23,29 +21,18 @@ func readClient(r *admissionpolicy.Reader, n policy.Node) {
 	}
 }
 
-const urlForm = "; desired format: https://host[/path]"
-
 func readURL(r *admissionpolicy.Reader, n policy.Node) {
-	refuse := func(value, detail string) { r.Doc.Invalid(n, "Invalid value: %q: %s", value, detail) }
-	u, err := url.Parse(n.Text())
-	if err != nil {
-		r.Doc.Required(n, "url must be a valid URL: "+err.Error()+urlForm)
-		return
-	}
-	if u.Scheme != "https" {
-		refuse(u.Scheme, "'https' is the only allowed URL scheme"+urlForm)
-	}
-	if u.Host == "" {
-		refuse(u.Host, "host must be specified"+urlForm)
-	}
-	if u.User != nil {
-		refuse("", "user information is not permitted in the URL")
-	}
-	if u.Fragment != "" {
-		refuse(u.Fragment, "fragments are not permitted in the URL")
-	}
-	if u.RawQuery != "" {
-		refuse(u.RawQuery, "query parameters are not permitted in the URL")
+	report(r, n, validation.WebhookURL(n.Text(), nil))
+}
+
+// report reports problems of a field.
+func report(r *admissionpolicy.Reader, n policy.Node, problems field.ErrorList) {
+	for _, p := range problems {
+		if p.Type == field.ErrorTypeRequired {
+			r.Doc.Required(n, p.Detail)
+		} else {
+			r.Doc.Invalid(n, "%s", p.ErrorBody())
+		}
 	}
 }
 
@@ -58,24 +45,5 @@ func readService(r *admissionpolicy.Reader, n policy.Node) {
 	if port, ok := n.At("port").Value.(int64); ok && (port < 1 || port > 65535) {
 		r.Doc.Invalid(n.At("port"), "Invalid value: %d: port is not valid: must be between 1 and 65535, inclusive", port)
 	}
-	path := n.At("path")
-	if text := path.Text(); text != "" && text != "/" {
-		readPath(r, path, text)
-	}
-}
-
-func readPath(r *admissionpolicy.Reader, n policy.Node, path string) {
-	refuse := func(detail string) { r.Doc.Invalid(n, "Invalid value: %q: %s", path, detail) }
-	if !strings.HasPrefix(path, "/") {
-		refuse("must start with a '/'")
-	}
-	for i, step := range strings.Split(strings.TrimSuffix(path[1:], "/"), "/") {
-		if step == "" {
-			refuse(fmt.Sprintf("segment[%d] may not be empty", i))
-			continue
-		}
-		for _, problem := range dns.Subdomain(step) {
-			refuse(fmt.Sprintf("segment[%d]: %s", i, problem))
-		}
-	}
+	report(r, n.At("path"), validation.WebhookPath(n.At("path").Text(), nil))
 }
