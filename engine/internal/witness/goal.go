@@ -8,7 +8,6 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/schema"
-	"github.com/preadmit/preadmit/engine/policy"
 )
 
 // Present is any value of a field. Absent says that the object lacks the field.
@@ -16,7 +15,6 @@ var Present, Absent = present, absent
 
 // Goal is a rule that changes objects, with what decides whether it does.
 type Goal struct {
-	ID policy.ID
 	// Kinds are the kinds that the rule matches.
 	Kinds []*schema.Kind
 	Needs []Need

@@ -39,7 +39,7 @@ func Goals(r kyverno.Rule, schemas *schema.Registry) (goals []witness.Goal) {
 		return nil
 	}
 	for _, needs := range ways {
-		goals = append(goals, witness.Goal{ID: r.ID(), Kinds: kinds, Needs: needs})
+		goals = append(goals, witness.Goal{Kinds: kinds, Needs: needs})
 	}
 	return goals
 }
