@@ -29,11 +29,6 @@ func (r *reader) warn(n policy.Node, code, advice, format string, args ...any) {
 	r.doc.Note(n, source.Warning, code, fmt.Sprintf(format, args...), advice)
 }
 
-// refuse reports an error about the document itself.
-func (r *reader) refuse(key, code, advice, format string, args ...any) {
-	r.doc.Advise(r.doc.Root.At(key).Path, code, fmt.Sprintf(format, args...), advice)
-}
-
 // describe prints a value as Gatekeeper does in its messages, but shortens long values.
 func describe(value any) string {
 	text := []rune(fmt.Sprintf("%+v", value))
