@@ -8,8 +8,11 @@ import (
 
 // install says how to install a client that .ci/clients does not build.
 var install = map[string]string{
-	"kpt":     "install it from https://kpt.dev",
-	"kubectl": "install it from https://kubernetes.io/docs/tasks/tools",
+	"kpt":      "install it from https://kpt.dev",
+	"kubectl":  "install it from https://kubernetes.io/docs/tasks/tools",
+	"npm":      "install Node.js",
+	"chromium": "install Chromium",
+	"nvim":     "install Neovim",
 }
 
 // clients checks that the clients of a test are installed. If one is missing, it skips the test; in

@@ -1,0 +1,78 @@
+-- Neovim with the language server of preadmit, for YAML files.
+--
+-- Copy this into init.lua, or start Neovim with `nvim -u init.lua`. It needs no plugin, and Neovim 0.7 or
+-- later. The program and its arguments:
+local command = { 'preadmit', 'lsp' }
+-- The directory of the workspace is the nearest one above the file that has one of these:
+local markers = { '.preadmit.yaml', '.git' }
+
+if vim.lsp.enable then -- 0.11
+  vim.lsp.config('preadmit', { cmd = command, filetypes = { 'yaml' }, root_markers = markers })
+  vim.lsp.enable('preadmit')
+else
+  local uv = vim.loop
+
+  -- root returns the directory of the workspace of a file: for a file without markers, its own.
+  local function root(file)
+    for _, marker in ipairs(markers) do
+      local directory = vim.fn.fnamemodify(file, ':h')
+      while true do
+        if uv.fs_stat(directory .. '/' .. marker) then
+          return directory
+        end
+        local parent = vim.fn.fnamemodify(directory, ':h')
+        if parent == directory then
+          break
+        end
+        directory = parent
+      end
+    end
+    return vim.fn.fnamemodify(file, ':h')
+  end
+
+  local clients = {} -- by workspace
+  local function attach(buffer)
+    local file = vim.api.nvim_buf_get_name(buffer)
+    if file == '' or vim.bo[buffer].buftype ~= '' then
+      return -- text without a file belongs to no workspace
+    end
+    if vim.fn.executable(command[1]) == 0 then
+      vim.notify_once(command[1] .. ' is not in PATH: install preadmit', vim.log.levels.WARN)
+      return
+    end
+    local directory = root(file)
+    local id = clients[directory]
+    if not (id and vim.lsp.get_client_by_id(id)) then
+      id = vim.lsp.start_client({
+        name = 'preadmit',
+        cmd = command,
+        cmd_cwd = directory,
+        root_dir = directory,
+        workspace_folders = { { uri = vim.uri_from_fname(directory), name = directory } },
+        on_exit = function()
+          clients[directory] = nil
+        end,
+      })
+      clients[directory] = id
+    end
+    if id then
+      vim.lsp.buf_attach_client(buffer, id)
+      vim.bo[buffer].omnifunc = 'v:lua.vim.lsp.omnifunc'
+    end
+  end
+
+  vim.api.nvim_create_autocmd('FileType', {
+    pattern = 'yaml',
+    callback = function(event)
+      attach(event.buf)
+    end,
+  })
+end
+
+-- Completion is on <C-x><C-o>. Neovim has keys for the rest from 0.11 on; these work in all versions.
+vim.opt.completeopt = { 'menuone', 'noselect' }
+vim.keymap.set('n', 'K', vim.lsp.buf.hover)
+vim.keymap.set('n', 'gd', vim.lsp.buf.definition)
+vim.keymap.set('n', 'grr', vim.lsp.buf.references)
+vim.keymap.set('n', 'grn', vim.lsp.buf.rename)
+vim.keymap.set('n', 'gra', vim.lsp.buf.code_action)
