@@ -126,19 +126,19 @@ func (p printer) field(f goField, value any) {
 		p.text("<nil>")
 		return
 	}
-	p.value(code, value)
+	p.coded(code, value)
 }
 
-// value prints a value of a type without the type. Empty lists and maps are not stored, so
+// coded prints a value of a coded type without the type. Empty lists and maps are not stored, so
 // controllers read them as nil.
-func (p printer) value(code string, value any) {
+func (p printer) coded(code string, value any) {
 	switch code[0] {
 	case '[':
 		p.list(code[1:], value)
 	case '{':
 		p.mapOf(code[1:], value)
 	case '*': // lists and maps contain no nil
-		p.value(code[1:], value)
+		p.coded(code[1:], value)
 	default:
 		p.scalar(code, value)
 	}
@@ -152,7 +152,7 @@ func (p printer) list(code string, value any) {
 	}
 	for i, item := range list {
 		p.text(map[bool]string{true: "[", false: " "}[i == 0])
-		p.value(code, item)
+		p.coded(code, item)
 	}
 	p.text("]")
 }
@@ -165,7 +165,7 @@ func (p printer) mapOf(code string, value any) {
 	}
 	for i, key := range slices.Sorted(maps.Keys(m)) {
 		p.text(map[bool]string{true: "map[", false: " "}[i == 0] + key + ":")
-		p.value(code, m[key])
+		p.coded(code, m[key])
 	}
 	p.text("]")
 }
