@@ -33,7 +33,10 @@ func (p *Policy) never(schemas *schema.Registry) []source.Diagnostic {
 			continue
 		}
 		why := neverMet(kinds, p.Constraints, b.resources)
-		if why == nil && len(kinds.Covered) > 0 && !slices.ContainsFunc(kinds.Covered, b.resources.CoversKind) {
+		covers := func(k *schema.Kind) bool { // the request may be for another version
+			return b.resources.CoversKind(k) || slices.ContainsFunc(schemas.Versions(k), b.resources.CoversKind)
+		}
+		if why == nil && len(kinds.Covered) > 0 && !slices.ContainsFunc(kinds.Covered, covers) {
 			why = &unmatched{change.Key("resourceRules"), "its rules cover no kind that the policy matches"}
 		}
 		if why != nil {

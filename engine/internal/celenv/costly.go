@@ -2,6 +2,7 @@ package celenv
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
@@ -15,6 +16,10 @@ import (
 // manyItems is how long the lists, maps and texts of a large object are, for the estimate of costs.
 const manyItems = 30
 
+// unlimited is the least cost that says that the size of a value in between, such as of a text made of
+// others, has no estimate.
+const unlimited = math.MaxUint64 / 1000
+
 // costly finds expressions that a server may not finish on a large object. It does not estimate the costs
 // of policies when they are created.
 func costly(env *cel.Env, expressions []Expression, trees []*ast.AST) (problems []Problem) {
@@ -27,7 +32,7 @@ func costly(env *cel.Env, expressions []Expression, trees []*ast.AST) (problems 
 			continue
 		}
 		estimated, err := env.EstimateCost(cel.CheckedExprToAst(encoded), large{})
-		if err == nil && estimated.Max > celconfig.PerCallLimit {
+		if err == nil && estimated.Max > celconfig.PerCallLimit && estimated.Max < unlimited {
 			problems = append(problems, Problem{
 				Expression: i, Code: Costly, Guarded: true,
 				Text:   fmt.Sprintf("the expression costs up to %d units for an object whose lists, maps and texts have %d items each: servers stop at %d, and it fails", estimated.Max, manyItems, celconfig.PerCallLimit),
