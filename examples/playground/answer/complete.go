@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine"
@@ -16,18 +17,20 @@ type Place struct {
 	Column int    `json:"column"`
 }
 
-// Completion is the list of fields for a position.
+// Completion is what can be written instead of a word that ends at the cursor.
 type Completion struct {
+	Word   string  `json:"word"`
 	Fields []Field `json:"fields"`
 }
 
-// Field is a field with its type.
+// Field is a completion with its type, and the text to write.
 type Field struct {
-	Name string `json:"name"`
-	Type string `json:"type"`
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Insert string `json:"insert"`
 }
 
-// complete lists the fields that can be added at a position.
+// complete lists what can be written at a position.
 func (s *Session) complete(r *Request) Completion {
 	completion := Completion{Fields: []Field{}}
 	i := slices.IndexFunc(r.Files, func(f File) bool { return f.Name == r.At.File })
@@ -36,10 +39,10 @@ func (s *Session) complete(r *Request) Completion {
 	}
 	context := readAll(r.of("context"), manifest.Read, new([]source.Diagnostic))
 	state := &editor.State{Schemas: engine.NewSchemas(context, r.options())}
-	for _, item := range state.Complete(r.Files[i].Text, source.Position{Line: r.At.Line, Column: r.At.Column}).Items {
-		if item.Kind == editor.FieldItem {
-			completion.Fields = append(completion.Fields, Field{item.Name, item.Detail})
-		}
+	found := state.Complete(r.Files[i].Text, source.Position{Line: r.At.Line, Column: r.At.Column})
+	completion.Word = found.Word
+	for _, item := range found.Items {
+		completion.Fields = append(completion.Fields, Field{item.Name, item.Detail, cmp.Or(item.Insert, item.Name)})
 	}
 	return completion
 }

@@ -106,4 +106,11 @@ export function rule(step: { policy?: string; binding?: string; param?: string; 
 export interface Field {
   name: string;
   type: string;
+  insert: string;
+}
+
+/** Completion is what can be written instead of a word that ends at the cursor. */
+export interface Completion {
+  word: string;
+  fields: Field[];
 }

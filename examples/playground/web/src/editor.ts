@@ -11,7 +11,7 @@ import { EditorState, type Extension, type Text } from "@codemirror/state";
 import { drawSelection, dropCursor, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-import type { Diagnostic, Field, Place } from "./answers";
+import type { Completion, Diagnostic, Place } from "./answers";
 
 const colors = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--key)" },
@@ -90,29 +90,22 @@ export function makeView(parent: HTMLElement): EditorView {
   return new EditorView({ ...shadow(parent) });
 }
 
-/** Completer returns the fields for a position in a text: a line and a column, from 1. */
-export type Completer = (at: { line: number; column: number }, signal: AbortSignal) => Promise<Field[]>;
+/** Completer returns what can be written at a position in a text: a line and a column, from 1. */
+export type Completer = (at: { line: number; column: number }, signal: AbortSignal) => Promise<Completion>;
 
-/** completions offers fields while a key is typed. */
+/** completions offers what can be written while a word is typed. */
 async function completions(context: CompletionContext, fieldsAt: Completer): Promise<CompletionResult | null> {
-  const word = context.matchBefore(/[A-Za-z]*/)!;
-  if (word.from === word.to && !context.explicit) return null;
+  if (!context.matchBefore(/[\w./]/) && !context.explicit) return null;
   const line = context.state.doc.lineAt(context.pos);
   const out = new AbortController();
   context.addEventListener("abort", () => out.abort());
   const column = [...line.text.slice(0, context.pos - line.from)].length + 1;
-  const fields = await fieldsAt({ line: line.number, column }, out.signal).catch(() => []);
-  const colon = line.text.slice(context.pos - line.from).startsWith(":") ? "" : ":";
+  const { word, fields } = await fieldsAt({ line: line.number, column }, out.signal).catch(() => ({ word: "", fields: [] }));
   return {
-    from: word.from,
-    validFor: /^[A-Za-z]*$/,
-    options: fields.map((f) => ({ label: f.name, detail: f.type, type: "property", apply: f.name + colon + (colon && isInline(f.type) ? " " : "") })),
+    from: context.pos - word.length,
+    validFor: /^\w*$/,
+    options: fields.map((f) => ({ label: f.name, detail: f.type, type: "property", apply: f.insert })),
   };
-}
-
-/** isInline reports whether a value usually follows its key on the same line. */
-function isInline(type: string): boolean {
-  return !/^(object|list|map)/.test(type);
 }
 
 /** editable returns the editor state for a text that the user edits. */

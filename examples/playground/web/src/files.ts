@@ -4,7 +4,7 @@ import { StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 import type { EditorState } from "@codemirror/state";
 
-import type { Diagnostic, Field, Place } from "./answers";
+import type { Completion, Diagnostic, Place } from "./answers";
 import { h } from "./dom";
 import { type Completer, editable, makeView, mark, rangeOf } from "./editor";
 import type { File, Role } from "./state";
@@ -78,7 +78,7 @@ export class Panel {
     private readonly changed: () => void,
     private readonly edit: (file: File) => void,
     private readonly add: () => void,
-    private readonly fieldsAt: (at: Place, signal: AbortSignal) => Promise<Field[]>,
+    private readonly fieldsAt: (at: Place, signal: AbortSignal) => Promise<Completion>,
   ) {
     this.view = makeView(editor);
     tabs.addEventListener("keydown", (event) => this.walk(event));
@@ -109,7 +109,7 @@ export class Panel {
       file.text = u.state.doc.toString();
       this.changed();
     });
-    const fieldsAt: Completer = async (at, signal) => (file ? this.fieldsAt({ file: file.name, ...at }, signal) : []);
+    const fieldsAt: Completer = async (at, signal) => (file ? this.fieldsAt({ file: file.name, ...at }, signal) : { word: "", fields: [] });
     return editable(file?.text ?? "", file?.name ?? "no file", fieldsAt, [update, notes, flash, EditorView.editable.of(file !== undefined)]);
   }
 

@@ -1,6 +1,6 @@
 // main.ts connects the parts of the page.
 
-import type { Diagnostic, Download, Field, Findings, NotApplied, Place, Result, Step, Views } from "./answers";
+import type { Completion, Diagnostic, Download, Findings, NotApplied, Place, Result, Step, Views } from "./answers";
 import { Authors } from "./authors";
 import { by, h, plural, save, say } from "./dom";
 import { Abandoned, Engine, type Progress, Stopped } from "./engine";
@@ -41,11 +41,11 @@ function go(at: Place) {
   if (!policies.go(at)) manifests.go(at);
 }
 
-/** fieldsAt returns the fields to offer at a position. */
-async function fieldsAt(at: Place, signal: AbortSignal): Promise<Field[]> {
-  if (!isLoaded) return [];
-  const { value } = await engine.ask<{ fields: Field[] }>("complete", state, signal, at);
-  return value.fields;
+/** fieldsAt returns what can be written at a position. */
+async function fieldsAt(at: Place, signal: AbortSignal): Promise<Completion> {
+  if (!isLoaded) return { word: "", fields: [] };
+  const { value } = await engine.ask<Completion>("complete", state, signal, at);
+  return value;
 }
 
 /** take shows a state. */
