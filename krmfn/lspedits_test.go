@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -89,7 +90,7 @@ func (c *lspClient) editAtRandom(name string, random *rand.Rand) {
 // knows returns the diagnostics of a file, and what the server answers about places in it.
 func (c *lspClient) knows(name string) (all []any) {
 	c.check()
-	all = append(all, c.diagnostics[name])
+	all = append(all, slices.Concat([]any{}, c.diagnostics[name])) // a file of which nothing was told has none
 	for at := 0; at < len(c.texts[name]); at = atCharacter(c.texts[name], at+29) {
 		for _, method := range []string{"completion", "hover", "definition"} {
 			all = append(all, c.ask("textDocument/"+method, name, at, nil))

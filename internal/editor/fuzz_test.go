@@ -3,6 +3,7 @@ package editor_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -79,12 +80,16 @@ func FuzzQuestions(f *testing.F) {
 	}
 	f.Add("a: [\"", "]")
 	f.Add("- {a: ", "\n---\n")
+	f.Add("operations: [CREATE ", "]")
 	stream, problems := manifest.Read("a.yaml", []byte(policy))
 	if len(problems) > 0 {
 		f.Fatal(problems)
 	}
 	state := editor.NewState(engine.NewSchemas(nil, engine.Options{}), []*manifest.Stream{stream}, nil)
 	f.Fuzz(func(t *testing.T, before, after string) {
+		if !utf8.ValidString(before) || !utf8.ValidString(after) {
+			return // the protocol has no such texts
+		}
 		text := before + after
 		line := strings.LastIndex(before, "\n") + 1
 		at := source.Position{File: "a.yaml", Line: strings.Count(before, "\n") + 1, Column: len([]rune(before[line:])) + 1}

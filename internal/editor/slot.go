@@ -95,7 +95,7 @@ func (s *slot) enter(text string) bool {
 		}
 	}
 	s.word = token
-	return s.locate(open)
+	return strings.HasSuffix(text, token) && s.locate(open) // after a space there must be a comma
 }
 
 // locate finds the path of what is being typed in collections in flow style.

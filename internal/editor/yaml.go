@@ -43,8 +43,16 @@ func linesAt(text string, at source.Position) (lines, bool) {
 	if at.Line < 1 || at.Line > len(all) {
 		return lines{}, false
 	}
-	here := []rune(all[at.Line-1])
-	l := lines{all: all, line: at.Line - 1, before: string(here[:min(max(at.Column-1, 0), len(here))])}
+	before := all[at.Line-1]
+	column := 1
+	for offset := range before {
+		if column == at.Column {
+			before = before[:offset]
+			break
+		}
+		column++
+	}
+	l := lines{all: all, line: at.Line - 1, before: before}
 	l.begin, l.end = documentAround(all, l.line)
 	return l, true
 }
