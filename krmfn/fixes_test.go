@@ -124,7 +124,7 @@ var withoutFix = map[string]string{
 	list-missing command-failed release-unnamed baseline-invalid function-config-kind parameter-unknown parameter-unused parameter-value
 	command-unknown flag-unknown argument-invalid usage cluster-failed cluster-forbidden lookup-unknown secrets-left-out secret-written
 	verify-differs verify-refused snapshot-stale test-failed no-tests test-kind test-field test-other-results interrupted mutation difference
-	secret-exposed conversion-missing`,
+	secret-exposed conversion-missing hidden-copied`,
 	"its place is no text that can be changed: an option, a path or a whole file": `not-utf8 utf-16 too-large path-unreadable link-outside
 	webhook-unknown not-rendered no-manifest made-in-cluster no-policies version-nearest option-value plugin-config-invalid old-unused old-missing
 	update-only openapi-invalid limit-input-size limit-documents limit-yaml-size limit-messages`,
@@ -133,7 +133,7 @@ var withoutFix = map[string]string{
 	"several mends are possible, and only the user knows which is meant": `bad-tag unknown-anchor alias-cycle alias-bomb bad-merge not-an-object
 	bad-items too-deep manifest-invalid manifest-defined-twice policy-defined-twice crd-invalid values-invalid mutators-conflict mutator-fails
 	criterion-ignored number-rounded empty-parents value-shared type-mismatch atomic-list parent-missing condition-unreachable always-true
-	always-fails mutation-refused changes-nothing order-dependent policies-fight never-applies name-order not-idempotent controller-endless
+	always-fails mutation-refused changes-nothing order-dependent policies-fight never-applies always-false costly name-order not-idempotent controller-endless
 	kyverno-differs exception-expires webhook-unpredicted target-failed tree-failed would-be-denied maybe-denied policy-warning failure-ignored
 	limit-object-size limit-expression limit-patch limit-foreach limit-targets policy-needs-flag value-not-written`,
 	"it is no mistake: nothing has to be done": `value-not-stored refusal-averted not-viewed policy-not-mutating rule-not-mutating
