@@ -55,8 +55,8 @@ func (r *run) tryRule(rule kyverno.Rule, shown *tally) []source.Diagnostic {
 // attempt is what a rule does with objects that are generated to reach its change.
 type attempt struct {
 	id policy.ID
-	// changes says that the rule changes one of the objects.
-	changes bool
+	// changed is how many of the objects the rule changes.
+	changed int
 	// failure or idle says why it does not change the first object that it matches and that is meant to
 	// reach its change.
 	failure *policy.Failure
@@ -66,7 +66,7 @@ type attempt struct {
 // tryGoal tries a rule on objects until it changes one.
 func (r *run) tryGoal(s server, d *manifest.Document, goal witness.Goal, a *attempt) {
 	for object, isFirst := range goal.Objects() {
-		if a.changes {
+		if a.changed > 0 {
 			return
 		}
 		if t := r.admitGenerated(s, d, object); t != nil {
@@ -77,7 +77,9 @@ func (r *run) tryGoal(s server, d *manifest.Document, goal witness.Goal, a *atte
 
 // add adds the result for an object. isFirst says that the object is meant to reach the change.
 func (a *attempt) add(t *trace, isFirst bool) {
-	a.changes = a.changes || slices.ContainsFunc(t.events, func(e event) bool { return !e.drops && !change.Equal(e.before, e.written) })
+	if slices.ContainsFunc(t.events, func(e event) bool { return !e.drops && !change.Equal(e.before, e.written) }) {
+		a.changed++
+	}
 	if !isFirst || a.failure != nil || a.idle != nil {
 		return
 	}
@@ -95,7 +97,7 @@ func (a *attempt) add(t *trace, isFirst bool) {
 func (a *attempt) finding() (d source.Diagnostic, found bool) {
 	const tried = "objects that were generated to reach what it changes"
 	switch {
-	case a.changes:
+	case a.changed > 0:
 		return d, false
 	case a.failure != nil:
 		return alwaysFails(a.id, *a.failure), true

@@ -46,22 +46,22 @@ func ofFindings() []dimension {
 func ofRefusals() []dimension {
 	withReport := []string{"render", "diff", "explain", "check", "report"}
 	return []dimension{
-		{name: "refusals/objects", n: 25, commands: withReport, files: func(n int) map[string]string {
+		{name: "refusals/objects", refusal: "[denied]", n: 25, commands: withReport, files: func(n int) map[string]string {
 			return input(dataPolicy("m")+repeat(10, func(i int) string { return valuePolicy(fmt.Sprint("p-", i), "none") }), configMaps(n))
 		}},
 		{name: "refusals/accepted objects", n: 25, commands: withReport, files: func(n int) map[string]string {
 			return input(dataPolicy("m")+repeat(10, func(i int) string { return valuePolicy(fmt.Sprint("p-", i), "x0") }), configMaps(n))
 		}},
-		{name: "refusals/of one object", n: 25, commands: withReport, files: func(n int) map[string]string {
+		{name: "refusals/of one object", refusal: "[denied]", n: 25, commands: withReport, files: func(n int) map[string]string {
 			return input(repeat(n, func(i int) string { return valuePolicy(fmt.Sprint("p-", i), "none") }), configMaps(1))
 		}},
-		{name: "refusals/validations", n: 25, files: func(n int) map[string]string {
+		{name: "refusals/validations", refusal: "[denied]", n: 25, files: func(n int) map[string]string {
 			return input(strings.Replace(valuePolicy("p", "none"), "  validations:\n", "  validations:\n"+lines(n, "  - {expression: \"object.data.a == 'x#'\"}\n"), 1), configMaps(1))
 		}},
-		{name: "refusals/custom resources", n: 25, commands: withReport, files: func(n int) map[string]string {
+		{name: "refusals/custom resources", refusal: "[denied]", n: 25, commands: withReport, files: func(n int) map[string]string {
 			return withContext(labelAll(), limitedKinds(1), lines(n, "---\napiVersion: example.com/v1\nkind: Limited0\nmetadata: {name: k-#, namespace: shop}\nspec: {a: wrong, b: x}\n"))
 		}},
-		{name: "refusals/definitions", n: 16, files: func(n int) map[string]string {
+		{name: "refusals/definitions", refusal: "[denied]", n: 16, files: func(n int) map[string]string {
 			return withContext(labelAll(), limitedKinds(n), lines(n, "---\napiVersion: example.com/v1\nkind: Limited#\nmetadata: {name: k, namespace: shop}\nspec: {a: wrong, b: x}\n"))
 		}},
 		{name: "refusals/validating, one mutating", n: 10, commands: []string{"check"}, files: func(n int) map[string]string {

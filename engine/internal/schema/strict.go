@@ -84,7 +84,7 @@ func (k *Kind) decode(memo *change.Memo, object map[string]any) (failed *Problem
 func (k *Kind) UnknownFields(memo *change.Memo, object map[string]any) (unknown []Problem, decodes bool) {
 	if !k.Custom {
 		failed, unknown := k.decode(memo, object)
-		return unknown[:min(len(unknown), maxUnknown)], failed == nil
+		return unknown, failed == nil
 	}
 	if k.Type() == nil {
 		return nil, true
@@ -92,7 +92,7 @@ func (k *Kind) UnknownFields(memo *change.Memo, object map[string]any) (unknown 
 	d := decoder{memo: memo, path: change.Keys("metadata")}
 	d.value(k.Type().FieldType("metadata"), object["metadata"])
 	failed, unknown := d.result()
-	return unknown[:min(len(unknown), maxUnknown)], failed == nil
+	return unknown, failed == nil
 }
 
 // maxUnknown is the maximum number of fields that a strict decoder reports (sigs.k8s.io/json).
@@ -130,10 +130,12 @@ type goField struct {
 	depth int
 }
 
-// problem is what is wrong with a value.
+// problem is what is wrong with a value. Of an unknown field, owner is the type that does not have it.
 type problem struct {
-	problem Problem
-	effect  effect
+	path   change.Path
+	text   string
+	owner  *Type
+	effect effect
 }
 
 // effect is the effect of a problem on Go's decoder.
@@ -149,30 +151,41 @@ const (
 )
 
 func (d *decoder) problem(effect effect, text string) {
-	d.problems = append(d.problems, problem{Problem{Path: slices.Clone(d.path), Text: text}, effect})
+	d.problems = append(d.problems, problem{path: slices.Clone(d.path), text: text, effect: effect})
 }
 
 func (d *decoder) fail(text string) { d.problem(wrongType, text) }
 
 func (d *decoder) stop(text string) { d.problem(endsDecoding, text) }
 
-// result returns the error of the decoder, if any, and the unknown fields that it has found, as if
-// it had visited maps in sorted order.
+// result returns the error of the decoder, if any, and the unknown fields that it reports, as if it
+// had visited maps in sorted order.
 func (d *decoder) result() (failed *Problem, unknown []Problem) {
-	slices.SortStableFunc(d.problems, func(a, b problem) int { return slices.CompareFunc(a.problem.Path, b.problem.Path, compareElements) })
-	for i := range d.problems {
-		switch p := &d.problems[i]; p.effect {
+	slices.SortStableFunc(d.problems, func(a, b problem) int { return slices.CompareFunc(a.path, b.path, compareElements) })
+	for _, p := range d.problems {
+		switch p.effect {
 		case unknownField:
-			unknown = append(unknown, p.problem)
+			if len(unknown) < maxUnknown {
+				unknown = append(unknown, p.undeclared())
+			}
 		case wrongType:
 			if failed == nil {
-				failed = &p.problem
+				failed = &Problem{Path: p.path, Text: p.text}
 			}
 		case endsDecoding:
-			return &p.problem, unknown
+			return &Problem{Path: p.path, Text: p.text}, unknown
 		}
 	}
 	return failed, unknown
+}
+
+// undeclared returns the problem of an unknown field, with a declared name that is similar.
+func (p problem) undeclared() Problem {
+	key, advice := p.path[len(p.path)-1].Key, source.Advice{}
+	if near := source.Nearest(key, p.owner.FieldNames()); near != "" {
+		advice = source.Meant(key, near)
+	}
+	return Problem{Path: p.path, Text: p.text, Advice: advice}
 }
 
 func compareElements(a, b change.Element) int {
@@ -264,9 +277,7 @@ func (d *decoder) object(t *Type, object map[string]any) {
 			d.value(t.Elem, object[key])
 		case !t.Preserve:
 			d.problem(unknownField, "unknown field "+strconv.Quote(dotted(d.path)))
-			if near := source.Nearest(key, t.FieldNames()); near != "" {
-				d.problems[len(d.problems)-1].problem.Advice = source.Meant(key, near)
-			}
+			d.problems[len(d.problems)-1].owner = t
 		}
 		d.path = d.path[:len(d.path)-1]
 	}
