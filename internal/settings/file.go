@@ -202,7 +202,11 @@ func (r *fileReader) fields(value any, at change.Path, known map[string]valueRea
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		switch read := known[key]; {
 		case read == nil:
-			r.unknown(at.Key(key), "unknown key", source.Suggest(key, slices.Sorted(maps.Keys(known))))
+			advice := source.Suggest(key, slices.Sorted(maps.Keys(known)))
+			if len(at) == 0 && Find(key, (*Option).Entry) != nil {
+				advice = source.Advice{Text: "it is an option: write it below the key options"}
+			}
+			r.unknown(at.Key(key), "unknown key", advice)
 		case object[key] != nil:
 			read(object[key], at.Key(key))
 		}
