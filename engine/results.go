@@ -202,8 +202,8 @@ type decisive struct {
 	digest   digest
 }
 
-// about returns a digest of the rules that decide about an object for which there are requests; all rules
-// if there are none.
+// about returns a digest of the rules that decide about an object for which there are requests. Without
+// requests all rules decide.
 func (all rules) about(requests []*policy.Request) digest {
 	w := rulesWriter{sha256.New()}
 	w.say(all.all[:])

@@ -238,7 +238,7 @@ func (s *sums) isBelowFile(name string) bool {
 func (s *sums) sweep(name string) {
 	root, err := s.file.place.root.OpenRoot(filepath.FromSlash(name))
 	if err != nil {
-		return // there are none
+		return // without the directory there is nothing to remove
 	}
 	dir := &lockedDirectory{root: root}
 	defer dir.close()
@@ -290,7 +290,7 @@ var (
 	original = strings.NewReplacer(`\\`, "\\", `\n`, "\n", `\r`, "\r")
 )
 
-// readSums reads the sums of files by their paths. All lines that are none are errors.
+// readSums reads the sums of files by their paths. Other lines are errors, each of them.
 func readSums(name, text string) (of map[string][]string, problems []source.Diagnostic) {
 	of = map[string][]string{}
 	n := 0

@@ -31,7 +31,7 @@ func titleOf(o engine.Objection) string {
 	return string(o.Effect) + " by " + validator(o)
 }
 
-// causeOf names the mutation that an objection is about; "" if there is none.
+// causeOf names the mutation that an objection is about; "" if it is about no mutation.
 func causeOf(o engine.Objection) string {
 	switch {
 	case o.Cause == (policy.ID{}):

@@ -16,8 +16,8 @@ type idle struct {
 	variables map[string]expr.Expr
 	// required are comparisons that hold for each of these objects.
 	required []requirement
-	// follows says that the object may have changed since the conditions held.
-	follows bool
+	// own is the variable that is the object as the conditions found it; "" if no variable is.
+	own string
 	// writes counts the values that the patch writes.
 	writes int
 }
@@ -32,8 +32,7 @@ type requirement struct {
 // the object's own value, or the value that matchConditions require.
 func (c *Checked) checkIdle() (found []source.Diagnostic) {
 	spec := policy.Node{Value: c.Document.Object()}.At("spec")
-	of := idle{variables: map[string]expr.Expr{}}
-	of.follows = spec.At("targetMatchConstraints").Given() // its conditions are about another object
+	of := idle{variables: map[string]expr.Expr{}, own: "object"}
 	for _, item := range spec.At("variables").Items() {
 		if x, err := expr.Parse(item.At("expression").Text()); err == nil {
 			of.variables[item.At("name").Text()] = x
@@ -44,6 +43,9 @@ func (c *Checked) checkIdle() (found []source.Diagnostic) {
 			of.require(x)
 		}
 	}
+	if spec.At("targetMatchConstraints").Given() { // the conditions are about another object
+		of.forget()
+	}
 	for i, item := range spec.At("mutations").Items() {
 		of.writes = 0
 		n, leaves := item.At("jsonPatch", "expression"), of.operations
@@ -52,7 +54,7 @@ func (c *Checked) checkIdle() (found []source.Diagnostic) {
 		}
 		x, err := expr.Parse(n.Text())
 		if err != nil || !of.always(x, leaves) {
-			of.follows = true
+			of.forget() // what follows may find a changed object
 			continue
 		}
 		why := "its patch is always empty"
@@ -63,6 +65,9 @@ func (c *Checked) checkIdle() (found []source.Diagnostic) {
 	}
 	return found
 }
+
+// forget drops what the conditions say about the object.
+func (o *idle) forget() { o.own, o.required = "", nil }
 
 // require adds what a condition requires.
 func (o *idle) require(condition expr.Expr) {
@@ -154,11 +159,11 @@ func membersOf(x expr.Expr) (members map[string]expr.Expr, ok bool) {
 func (o *idle) has(path []string, x expr.Expr) bool {
 	o.writes++
 	x = o.resolved(x)
-	if o.follows || x.IsZero() || len(path) == 0 {
+	if x.IsZero() || len(path) == 0 {
 		return false
 	}
-	if variable, own, ok := x.AsField(); ok {
-		return variable == "object" && slices.Equal(own, path)
+	if variable, field, ok := x.AsField(); ok {
+		return variable == o.own && slices.Equal(field, path)
 	}
 	value, ok := x.Constant()
 	return ok && slices.ContainsFunc(o.required, func(r requirement) bool { return slices.Equal(r.path, path) && r.value == value })

@@ -52,7 +52,7 @@ func newScope(s *apiextensions.JSONSchemaProps) *ruleScope {
 	return &ruleScope{schema: s, count: 1, bounded: true, total: &ruleCosts{}}
 }
 
-// child returns the scope of the properties or items of a schema. Without a scope there is none.
+// child returns the scope of the properties or items of a schema. Without a scope it returns nil.
 func (c *ruleScope) child(s *apiextensions.JSONSchemaProps) *ruleScope {
 	if c == nil {
 		return nil

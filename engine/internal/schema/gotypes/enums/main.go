@@ -136,7 +136,7 @@ func (e *enums) field(owner string, f *ast.Field) {
 	}
 }
 
-// constants reads the values of enumerations. A type is none if a constant is not written out.
+// constants reads the values of enumerations. It drops a type that has a constant which is not a literal.
 func (e *enums) constants(d *ast.GenDecl) {
 	for _, s := range d.Specs {
 		s := s.(*ast.ValueSpec)
