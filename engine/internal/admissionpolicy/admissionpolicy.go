@@ -81,7 +81,7 @@ func (l *Language) Decodes(r *Reader, advice func(change.Path) string) bool {
 	problems := schema.BuiltinOf(l.Minor).Lookup(kind).Type().Check(r.Doc.Root.Value)
 	for _, p := range problems {
 		code := "policy-invalid"
-		if strings.HasPrefix(p.Text, "unknown field ") {
+		if p.Code == schema.FieldUndefined {
 			code = "policy-field-unknown"
 		}
 		p.Advice.Text = advice(p.Path)

@@ -49,8 +49,8 @@ type Absence struct {
 
 // The codes of problems.
 const (
-	FieldUndefined = "field-undefined"
-	TypeMismatch   = "type-mismatch"
+	FieldUndefined = schema.FieldUndefined
+	TypeMismatch   = schema.TypeMismatch
 	AtomicList     = "atomic-list"
 	ParentMissing  = "parent-missing"
 	AlwaysTrue     = "always-true"

@@ -126,11 +126,7 @@ func (t *typed) misfits(index int, text string, tree *ast.AST) (problems []Probl
 		if misfit == nil {
 			continue
 		}
-		code := TypeMismatch
-		if misfit.Undefined {
-			code = FieldUndefined
-		}
-		problems = append(problems, Problem{Expression: index, Offset: offsetOf(text, tree, terms(l.path)[0]), Code: code, Text: misfit.Text, Advice: misfit.Advice})
+		problems = append(problems, Problem{Expression: index, Offset: offsetOf(text, tree, terms(l.path)[0]), Code: misfit.Code, Text: misfit.Text, Advice: misfit.Advice})
 	}
 	return problems
 }

@@ -3,7 +3,6 @@ package gatekeeper
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
@@ -279,11 +278,7 @@ func (c *checker) misfitValue(of *schema.Type, kind *schema.Kind) *misfit {
 		value = parameters.At("assign", "value").Value
 	}
 	if problems := of.Check(value); len(problems) > 0 {
-		code := "type-mismatch"
-		if strings.HasPrefix(problems[0].Text, "unknown field ") {
-			code = "field-undefined"
-		}
-		return &misfit{depth, code, source.Advice{}, fmt.Sprintf("what it writes does not fit %s of %s: %s", c.mutator.location, named(kind), problems[0].Text)}
+		return &misfit{depth, problems[0].Code, source.Advice{}, fmt.Sprintf("what it writes does not fit %s of %s: %s", c.mutator.location, named(kind), problems[0].Text)}
 	}
 	return nil
 }

@@ -19,10 +19,9 @@ const (
 
 // Misfit says why an operation does not fit the objects of a kind.
 type Misfit struct {
-	// Undefined says that the kind has no such field. Otherwise the field is of another type.
-	Undefined bool
-	Text      string
-	Advice    source.Advice
+	// Code is schema.FieldUndefined or schema.TypeMismatch.
+	Code, Text string
+	Advice     source.Advice
 }
 
 // Misfit returns why an operation does not fit the objects of a kind; nil if it may fit. An operation
@@ -72,7 +71,7 @@ func (w *walk) to(keys []string) *schema.Type {
 			if len(t.Fields) == 0 || key == AnyKey {
 				return nil
 			}
-			w.misfit = &Misfit{true, fmt.Sprintf("%s has no field %s", w.title(), dotted(keys[:i+1])), w.kind.SuggestField(t, key, fields)}
+			w.misfit = &Misfit{schema.FieldUndefined, fmt.Sprintf("%s has no field %s", w.title(), dotted(keys[:i+1])), w.kind.SuggestField(t, key, fields)}
 		default:
 			inMap = t.Declared(key) == nil
 			t, fields = t.FieldType(key), fields.Key(key)
@@ -84,8 +83,8 @@ func (w *walk) to(keys []string) *schema.Type {
 	return t
 }
 
-func (w *walk) fail(undefined bool, advice, format string, args ...any) {
-	w.misfit = &Misfit{undefined, fmt.Sprintf(format, args...), source.Advice{Text: advice}}
+func (w *walk) fail(code, advice, format string, args ...any) {
+	w.misfit = &Misfit{code, fmt.Sprintf(format, args...), source.Advice{Text: advice}}
 }
 
 func (w *walk) title() string { return w.kind.APIVersion() + " " + w.kind.Kind.Kind }
@@ -98,10 +97,10 @@ func (w *walk) index(keys []string, i int) {
 	switch adds := w.op.Op == "add" || w.op.Op == "copy" || w.op.Op == "move"; {
 	case key == AnyKey, err == nil, isEnd && adds:
 	case key == "-":
-		w.fail(false, "name the index of an item; only add, at the end of a path, may have -", "%s of %s is a list, and - is not the index of an item", dotted(keys[:i]), w.title())
+		w.fail(schema.TypeMismatch, "name the index of an item; only add, at the end of a path, may have -", "%s of %s is a list, and - is not the index of an item", dotted(keys[:i]), w.title())
 	default:
 		at := pointer(keys[:i])
-		w.fail(false, fmt.Sprintf("write the index of an item: %s/0%s", at, pointer(keys[i:])), "%s of %s is a list, and %s is no index", dotted(keys[:i]), w.title(), strconv.Quote(key))
+		w.fail(schema.TypeMismatch, fmt.Sprintf("write the index of an item: %s/0%s", at, pointer(keys[i:])), "%s of %s is a list, and %s is no index", dotted(keys[:i]), w.title(), strconv.Quote(key))
 	}
 }
 
@@ -111,7 +110,7 @@ func (w *walk) below(keys []string, i int, inMap bool) {
 	if inMap {
 		advice = "write / in a key as ~1: " + pointer(keys[:i-1]) + "/" + Escape(strings.Join(shownAll(keys[i-1:]), "/"))
 	}
-	w.fail(false, advice, "%s of %s is a single value, without a field %s", dotted(keys[:i]), w.title(), shown(keys[i]))
+	w.fail(schema.TypeMismatch, advice, "%s of %s is a single value, without a field %s", dotted(keys[:i]), w.title(), shown(keys[i]))
 }
 
 // checkValue checks the value against the type at the end of the path.
@@ -120,7 +119,7 @@ func (w *walk) checkValue(t *schema.Type, keys []string) {
 	if len(problems) == 0 {
 		return
 	}
-	w.fail(strings.HasPrefix(problems[0].Text, "unknown field "), "write a value of the field's type",
+	w.fail(problems[0].Code, "write a value of the field's type",
 		"the value does not fit %s of %s: %s", dotted(keys), w.title(), problems[0].Text)
 }
 

@@ -184,10 +184,7 @@ func misfitOperations(n policy.Node, k *schema.Kind) (found []misfit) {
 				read = m.offset
 			}
 			if wrong := knownOperation(item).Misfit(k); wrong != nil {
-				if m.code = "type-mismatch"; wrong.Undefined {
-					m.code = "field-undefined"
-				}
-				m.text, m.advice = wrong.Text, wrong.Advice
+				m.code, m.text, m.advice = wrong.Code, wrong.Text, wrong.Advice
 				found = append(found, m)
 			}
 		}

@@ -18,6 +18,8 @@ import (
 type Problem struct {
 	Path change.Path
 	Text string
+	// Code is FieldUndefined or TypeMismatch for a value that does not fit a type; "" for others.
+	Code string
 	// Advice is about the key of an unknown field; it has no text unless a field has a similar name.
 	Advice source.Advice
 }

@@ -95,6 +95,12 @@ func (k *Kind) UnknownFields(memo *change.Memo, object map[string]any) (unknown 
 	return unknown, failed == nil
 }
 
+// The codes of findings about values that do not fit a type.
+const (
+	FieldUndefined = "field-undefined"
+	TypeMismatch   = "type-mismatch"
+)
+
 // maxUnknown is the maximum number of fields that a strict decoder reports (sigs.k8s.io/json).
 const maxUnknown = 100
 
@@ -170,10 +176,10 @@ func (d *decoder) result() (failed *Problem, unknown []Problem) {
 			}
 		case wrongType:
 			if failed == nil {
-				failed = &Problem{Path: p.path, Text: p.text}
+				failed = &Problem{Path: p.path, Text: p.text, Code: TypeMismatch}
 			}
 		case endsDecoding:
-			return &Problem{Path: p.path, Text: p.text}, unknown
+			return &Problem{Path: p.path, Text: p.text, Code: TypeMismatch}, unknown
 		}
 	}
 	return failed, unknown
@@ -185,7 +191,7 @@ func (p problem) undeclared() Problem {
 	if near := source.Nearest(key, p.owner.FieldNames()); near != "" {
 		advice = source.Meant(key, near)
 	}
-	return Problem{Path: p.path, Text: p.text, Advice: advice}
+	return Problem{Path: p.path, Text: p.text, Code: FieldUndefined, Advice: advice}
 }
 
 func compareElements(a, b change.Element) int {
