@@ -133,14 +133,21 @@ spec: {policyName: NAME}
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range buildFiles {
+	writeAll(t, dir, buildFiles)
+	return dir
+}
+
+// writeAll writes files below a directory, with texts replaced.
+func writeAll(t *testing.T, dir string, files map[string]string, replaced ...string) {
+	t.Helper()
+	with := strings.NewReplacer(replaced...)
+	for name, text := range files {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		write(t, path, text)
+		write(t, path, with.Replace(text))
 	}
-	return dir
 }
 
 // TestBuildPositions checks that messages about rendered objects begin in the files of the repository, in
@@ -264,6 +271,118 @@ func TestBuildOutput(t *testing.T) {
 		}
 		if written.String() != string(want) {
 			t.Errorf("%s: evaluated\n%s\nkustomize prints\n%s", name, &written, want)
+		}
+	}
+}
+
+// varyingChart is a chart whose values and names are other ones in each rendering, with a test.
+var varyingChart = map[string]string{
+	"Chart.yaml":  "apiVersion: v2\nname: dice\nversion: 1.0.0\n",
+	"values.yaml": "{}\n",
+	"templates/secret.yaml": `apiVersion: v1
+kind: Secret
+metadata: {name: dice}
+data:
+  password: {{ randAlphaNum 20 | b64enc }}
+  user: {{ b64enc "USER" }}
+`,
+	"templates/settings.yaml": `apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data:
+  {{ randAlpha 8 | lower }}: key
+  fixed: "FIXED"
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: app}
+data:
+  app.conf: |
+    seed={{ randNumeric 12 }}
+    mode=MODE
+`,
+	"templates/web.yaml": `{{- $name := printf "web-%s" (randAlpha 10 | lower) }}
+apiVersion: v1
+kind: Pod
+metadata:
+  name: {{ $name }}
+  annotations: {made: {{ now | unixEpoch | quote }}}
+spec: {containers: [{name: web, image: "IMAGE"}]}
+`,
+	"templates/tests/test.yaml": `apiVersion: v1
+kind: Pod
+metadata:
+  name: dice-test-{{ randAlpha 5 | lower }}
+  annotations: {helm.sh/hook: "test, test-success"}
+spec: {containers: [{name: test, image: "test:1"}]}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: dice-job
+  annotations: {helm.sh/hook: "post-install, test"}
+spec: {containers: [{name: test, image: "test:1"}]}
+`,
+}
+
+// TestBuildVarying shows that diff --base does not take what Helm renders otherwise each time for a change,
+// and that it shows the changes beside.
+func TestBuildVarying(t *testing.T) {
+	clients(t, "helm3", "helm4")
+	for _, helm := range []string{"helm3", "helm4"} {
+		for name, test := range map[string]struct {
+			replaced, want, not []string
+		}{
+			"head": {nil, []string{
+				"0 of 5 objects differ",
+				"dice/templates/tests/test.yaml:1:1: info[not-rendered]: Pod/dice-test-", "helm creates this object only for helm test",
+				"Secret/default/dice: data.password: Helm renders another value each time", "ConfigMap/default/settings: data: Helm", "ConfigMap/default/app: data[app.conf]: Helm", ": metadata.name: Helm",
+			}, []string{"data.user", "data.fixed", "dice-job"}},
+			"image":   {[]string{"IMAGE", "web:2"}, []string{"-    image: web:1\n", "+    image: web:2\n", "1 of 5 objects differ"}, []string{"dice-job", "-  password"}},
+			"mode":    {[]string{"MODE", "n"}, []string{"-    mode=m\n", "+    mode=n\n", "1 of 5 objects differ"}, []string{"-    seed="}},
+			"user":    {[]string{"USER", "other"}, []string{"1 of 5 objects differ"}, []string{"-  password"}},
+			"lines":   {[]string{"MODE", "m\n    more=1"}, []string{"+    more=1\n", "1 of 5 objects differ"}, nil},
+			"fixed":   {[]string{"{{ randAlphaNum 20 | b64enc }}", "Zml4ZWQ="}, []string{"1 of 5 objects differ"}, []string{"data.password: Helm"}},
+			"removed": {[]string{"kind: Pod\nmetadata:\n  name: {{", "kind: Node\nmetadata:\n  name: {{"}, []string{"1 added, 1 removed"}, nil},
+		} {
+			t.Run(helm+" "+name, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				policies := map[string]string{"name.yaml": buildPolicy("name", "pods", `[JSONPatch{op: "add", path: "/metadata/labels", value: {"name": object.metadata.name}}]`)}
+				writeAll(t, dir, policies)
+				writeAll(t, filepath.Join(dir, "base"), policies)
+				usual := []string{"USER", "u", "FIXED", "f", "MODE", "m", "IMAGE", "web:1"}
+				writeAll(t, filepath.Join(dir, "base/dice"), varyingChart, usual...)
+				writeAll(t, filepath.Join(dir, "dice"), varyingChart, append(test.replaced, usual...)...)
+				got := withHelm(t, helm, dir)("diff", "-v", "--base", "base", "--build", "-p", "name.yaml", "dice")
+				for _, want := range test.want {
+					if !strings.Contains(got, want) {
+						t.Errorf("there is no %q in\n%s", want, got)
+					}
+				}
+				for _, not := range test.not {
+					if strings.Contains(got, not) {
+						t.Errorf("there is %q in\n%s", not, got)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestBuildVaryingCharts is TestBuildVarying for a chart of a kustomization, which has the tests, too.
+func TestBuildVaryingCharts(t *testing.T) {
+	clients(t, "helm3", "kustomize")
+	dir := t.TempDir()
+	for _, state := range []string{"base/app", "app"} {
+		writeAll(t, filepath.Join(dir, state, "charts/dice"), varyingChart, "USER", "u", "FIXED", "f", "MODE", "m", "IMAGE", "web:1")
+		writeAll(t, filepath.Join(dir, state), map[string]string{"kustomization.yaml": "helmCharts: [{name: dice, releaseName: dice}]\n"})
+	}
+	writeAll(t, dir, map[string]string{"base/name.yaml": buildPolicy("name", "pods", `[JSONPatch{op: "test", path: "/kind", value: "Pod"}]`), "name.yaml": buildPolicy("name", "pods", `[JSONPatch{op: "test", path: "/kind", value: "Pod"}]`)})
+	got := withHelm(t, "helm3", dir)("diff", "-v", "--base", "base", "--build", "-p", "name.yaml", "app")
+	for _, want := range []string{"app/kustomization.yaml:1:14: info[rendering-not-deterministic]: Pod/default/dice-test-", "0 of 6 objects differ"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("there is no %q in\n%s", want, got)
 		}
 	}
 }

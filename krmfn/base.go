@@ -234,7 +234,7 @@ func (p *Process) reportSince(ctx context.Context, given arguments, results *eng
 	first, second := inBase.files(&before.config), p.files(&after.config)
 	after.begin(ctx, p, second, operands)
 	first.stdin, first.reader.Pipes = second.stdin, second.reader.Pipes
-	before.run = &admission{outcome: engine.Merge(nil)}
+	before.run, before.head = &admission{outcome: engine.Merge(nil)}, after.run.places
 	if len(inBaseOperands) > 0 {
 		before.begin(ctx, &inBase, first, inBaseOperands)
 	}
@@ -264,6 +264,7 @@ func (r *reported) compare(b *base, before *reported) {
 		r.report.Locate(b.locate(before.run, r.run))
 	}
 	r.run.add(b.tell(before.run, r.run.diagnostics)...)
+	r.tellVarying(before.varying)
 	r.describe()
 }
 

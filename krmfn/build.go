@@ -139,6 +139,7 @@ func shard(all []rendering, text string, names []string) ([]rendering, error) {
 type rendered struct {
 	streams     []*manifest.Stream
 	origins     *origins
+	varying     []varying
 	outcome     *engine.Outcome
 	diagnostics []source.Diagnostic
 }
@@ -172,6 +173,7 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 		}
 		if result.origins != nil {
 			r.run.place(all[i].name, result.origins)
+			r.varying = append(r.varying, result.varying...)
 		}
 		outcomes = append(outcomes, result.outcome)
 		r.manifests = append(r.manifests, result.streams...)
@@ -248,9 +250,14 @@ func (r *reported) buildOne(ctx context.Context, p *Process, f *files, set *engi
 			d := source.Errorf(source.Position{File: one.name}, "command-failed", "%s failed: %v", one.program.call(), err)
 			return rendered{diagnostics: []source.Diagnostic{d.With(strings.TrimSpace(said + "\n" + one.advise(said)))}}
 		}
-		stream, problems := one.config.within(f.bounds())(one.name, input.NewFile(one.name, output).Text)
-		result = rendered{streams: []*manifest.Stream{stream}, diagnostics: problems}
-		result.origins = &origins{files: f, program: one.program, rendered: stream, found: found, parts: templateParts(stream.Text()), read: map[string]*manifest.Stream{}, placed: map[int]placed{}}
+		output, notes := withoutTests(one.program, one.name, input.NewFile(one.name, output).Text)
+		stream, problems := one.config.within(f.bounds())(one.name, output)
+		result = rendered{origins: newOrigins(f, one.program, stream, found), diagnostics: append(notes, problems...)}
+		if head := r.head[one.name]; head != nil {
+			stream, result.varying = result.origins.alike(ctx, head)
+			result.origins = newOrigins(f, one.program, stream, found)
+		}
+		result.streams = []*manifest.Stream{stream}
 	}
 	if f.checking {
 		result.outcome = set.Check(ctx, r.run.judged(result.streams), p.observers(one.config)...)

@@ -161,7 +161,8 @@ written there as it was rendered; at the generator of a kustomization; at the ob
 1 of a template. They name the directory of the kustomization or chart, too. The diff is one of
 the rendered output. kustomize fetches bases that are URLs, and charts of kustomizations into their
 chartHome; it has no flag to forbid that. The configuration file names the releases of charts: their
-names, namespaces and values; --release and --chart-values do so for a single chart. --shard 2/8
+names, namespaces and values; --release and --chart-values do so for a single chart. Objects that Helm
+creates only for helm test are left out, and notes name them. --shard 2/8
 renders every eighth application, beginning with the second. Manifests that no kustomization and no chart uses are
 evaluated together, as they are written, in one of the shards. This command merges the
 reports of shards:
@@ -176,7 +177,9 @@ that differs, or the context that a policy reads has changed it. git checks the 
 temporary worktree. Paths outside of the repository are the same in both states. An object that
 a policy denies in the working tree is an error and not in the diff, unless one denies it in the
 base, too: then the manifests are compared as they are written, so that an accepted denial hides
-no later change. A denial only in the base is a warning: the object is new.
+no later change. A denial only in the base is a warning: the object is new. With --build, values and
+names that Helm renders otherwise each time, such as those of randAlphaNum, are not compared, and notes
+name them.
 
 With --against, the diff compares two outputs: with the policies of --against, and with the
 policies of -p. It shows what a change to policies does to the manifests.

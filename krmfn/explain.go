@@ -21,6 +21,10 @@ type reported struct {
 	// applications is how many were rendered, and others are the files that belong to none.
 	applications int
 	others       []string
+	// head has the applications of the working tree if this is the base. varying are the values there that were
+	// not compared.
+	head    map[string]*origins
+	varying []varying
 }
 
 // reportOn runs the policies on the manifests that the operands name, for a report.

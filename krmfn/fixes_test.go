@@ -124,7 +124,7 @@ var withoutFix = map[string]string{
 	list-missing command-failed release-unnamed baseline-invalid function-config-kind parameter-unknown parameter-unused parameter-value
 	command-unknown flag-unknown argument-invalid usage cluster-failed cluster-forbidden lookup-unknown secrets-left-out secret-written
 	verify-differs verify-refused snapshot-stale test-failed no-tests test-kind test-field test-other-results interrupted mutation difference
-	secret-exposed conversion-missing hidden-copied`,
+	secret-exposed conversion-missing hidden-copied rendering-not-deterministic`,
 	"its place is no text that can be changed: an option, a path or a whole file": `not-utf8 utf-16 too-large path-unreadable link-outside
 	webhook-unknown not-rendered no-manifest made-in-cluster no-policies version-nearest option-value plugin-config-invalid old-unused old-missing
 	update-only openapi-invalid limit-input-size limit-documents limit-yaml-size limit-messages`,

@@ -34,6 +34,13 @@ type placed struct {
 	at       source.Position
 }
 
+func newOrigins(f *files, program *Program, rendered *manifest.Stream, found []origin) *origins {
+	return &origins{
+		files: f, program: program, rendered: rendered, found: found, parts: templateParts(rendered.Text()),
+		read: map[string]*manifest.Stream{}, placed: map[int]placed{},
+	}
+}
+
 // locate returns the position in the repository of a position in the rendered text: of the field at a
 // path, or else of the object. It returns the position itself if the file is not known.
 func (o *origins) locate(at source.Position, field change.Path) source.Position {
@@ -45,7 +52,7 @@ func (o *origins) locate(at source.Position, field change.Path) source.Position 
 	switch {
 	case at.Line == 0:
 		return at
-	case i < 0 || o.partAt(at.Line) != o.partAt(documents[i].At(nil).Line): // of a document that cannot be read
+	case i < 0 || partAt(o.parts, at.Line) != partAt(o.parts, documents[i].At(nil).Line): // of a document that cannot be read
 		if full := o.template(at.Line); full != "" {
 			return source.Position{File: o.files.reader.Name(input.Path{}, full), Line: 1, Column: 1}
 		}
@@ -213,30 +220,39 @@ func templateParts(text string) []templatePart {
 // helmSource begins the comment in which helm names the template of an object.
 const helmSource = "# Source: "
 
-// partAt returns the index of the part of the output that has a line.
-func (o *origins) partAt(line int) int {
-	i, found := slices.BinarySearchFunc(o.parts, line, func(p templatePart, line int) int { return cmp.Compare(p.first, line) })
+// partAt returns the index of the part that has a line; -1 if the line is before all of them.
+func partAt(parts []templatePart, line int) int {
+	i, found := slices.BinarySearchFunc(parts, line, func(p templatePart, line int) int { return cmp.Compare(p.first, line) })
 	if !found {
 		i--
 	}
 	return i
 }
 
-// template returns the template that helm has rendered into a line of its output; "" if it is not known.
-func (o *origins) template(line int) string {
-	i := o.partAt(line)
+// sourceAt returns the template that helm names in a comment for a line of its output; "" if there is none.
+func (o *origins) sourceAt(line int) string {
+	i := partAt(o.parts, line)
 	if i < 0 || o.program.name() != "helm" {
 		return ""
 	}
 	for _, text := range o.parts[i].lines {
 		if name, ok := strings.CutPrefix(text, helmSource); ok {
-			_, rest, _ := strings.Cut(filepath.ToSlash(filepath.Clean(name)), "/") // it begins with the name of the chart
-			full := filepath.Join(o.program.Dir, filepath.FromSlash(rest))
-			if input.IsWithin(full, o.program.Dir) && isRegular(full) {
-				return full
-			}
-			return ""
+			return name
 		}
+	}
+	return ""
+}
+
+// template returns the template that helm has rendered into a line of its output; "" if it is not known.
+func (o *origins) template(line int) string {
+	name := o.sourceAt(line)
+	if name == "" {
+		return ""
+	}
+	_, rest, _ := strings.Cut(filepath.ToSlash(filepath.Clean(name)), "/") // it begins with the name of the chart
+	full := filepath.Join(o.program.Dir, filepath.FromSlash(rest))
+	if input.IsWithin(full, o.program.Dir) && isRegular(full) {
+		return full
 	}
 	return ""
 }

@@ -416,8 +416,13 @@ var streams = []Entry{
 	},
 	{
 		Code: "not-rendered", Severities: infos, Title: "Charts and kustomizations are not rendered",
-		Cause:  "A directory contains charts or kustomizations. Preadmit starts the programs that render them only on request, so it reads the files in the directory as they are. With `--build`, the note is about what no program renders: a component that no kustomization uses, and a manifest in a chart that is neither in `templates` nor in `crds`, such as an example.",
-		Advice: "Render all of them with `--build`, or one of them with `preadmit exec`. To evaluate manifests that nothing renders, name them in a run without `--build`.",
+		Cause:  "A directory contains charts or kustomizations. Preadmit starts the programs that render them only on request, so it reads the files in the directory as they are. With `--build`, the note is about what no program renders: a component that no kustomization uses, and a manifest in a chart that is neither in `templates` nor in `crds`, such as an example. It is also about the objects that Helm creates only for `helm test`: installing a release does not create them.",
+		Advice: "Render all of them with `--build`, or one of them with `preadmit exec`. To evaluate manifests that nothing renders, name them in a run without `--build`. To evaluate the tests of a chart, too, use `preadmit exec -- helm template CHART`.",
+	},
+	{
+		Code: "rendering-not-deterministic", Severities: infos, Title: "A value is not the same in two renderings",
+		Cause:  "A template of Helm uses a function such as `randAlphaNum`, `genSelfSignedCert` or `now`. `diff --base --build` renders charts that differ a second time, and does not compare the values, and the names of objects, that vary in both states. Of a text with several lines, it does not compare the lines that vary.",
+		Advice: "Give the chart a fixed value in the values of the release.",
 	},
 	{
 		Code: "made-in-cluster", Severities: infos, Title: "The cluster creates more objects",
