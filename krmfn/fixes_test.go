@@ -138,6 +138,5 @@ var withoutFix = map[string]string{
 	limit-object-size limit-expression limit-patch limit-foreach limit-targets policy-needs-flag value-not-written`,
 	"it is no mistake: nothing has to be done": `value-not-stored refusal-averted not-viewed policy-not-mutating rule-not-mutating
 	validation-redundant pods-only`,
-	"it is a defect of preadmit":                  "internal",
-	"the command convert rewrites the whole file": "policy-draft",
+	"it is a defect of preadmit": "internal",
 }

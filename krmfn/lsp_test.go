@@ -222,7 +222,10 @@ func (e *editorScript) ask(words []string) string {
 	case "run":
 		return c.run(words[1], words[2])
 	case "actions":
-		return c.act(words[1], at(), words[3:]...)
+		from, to := e.selection(words[1], words[2])
+		return c.act(words[1], from, to, words[3:]...)
+	case "preadmit":
+		return e.preadmit(words[1:])
 	case "tokens":
 		return c.tokens(words[1], words[2])
 	case "folds":
@@ -287,22 +290,46 @@ func (c *lspClient) apply(workspaceEdit map[string]any) string {
 	changes, _ := workspaceEdit["changes"].(map[string]any)
 	var b strings.Builder
 	for _, uri := range slices.Sorted(maps.Keys(changes)) {
-		name := c.nameOf(uri)
-		edits := slices.Clone(changes[uri].([]any))
-		start := func(edit any) int {
-			return c.offset(c.textOf(name), edit.(map[string]any)["range"].(map[string]any)["start"])
-		}
-		slices.SortStableFunc(edits, func(a, b any) int { return start(a) - start(b) })
-		for _, edit := range slices.Backward(edits) { // from the end, so that positions hold
-			edit := edit.(map[string]any)
-			span := edit["range"].(map[string]any)
-			fmt.Fprintln(&b, c.place(name, span))
-			if _, isOpen := c.texts[name]; !isOpen {
-				c.open(name)
+		b.WriteString(c.applyTo(c.nameOf(uri), changes[uri].([]any)))
+	}
+	documents, _ := workspaceEdit["documentChanges"].([]any)
+	for _, change := range documents {
+		change := change.(map[string]any)
+		if change["kind"] == "create" {
+			name := c.nameOf(change["uri"].(string))
+			if _, err := os.Stat(filepath.Join(c.dir, name)); err == nil {
+				c.t.Errorf("%s exists", name)
 			}
-			text := c.texts[name]
-			c.replace(name, c.offset(text, span["start"]), c.offset(text, span["end"]), edit["newText"].(string))
+			c.open(name)
+			continue
 		}
+		document := change["textDocument"].(map[string]any)
+		name := c.nameOf(document["uri"].(string))
+		if version, isOpen := c.versions[name]; isOpen && document["version"] != nil && document["version"] != float64(version) {
+			c.t.Errorf("%s: the edit is for version %v, not %d", name, document["version"], version)
+		}
+		b.WriteString(c.applyTo(name, change["edits"].([]any)))
+	}
+	return b.String()
+}
+
+// applyTo makes edits of a file.
+func (c *lspClient) applyTo(name string, edits []any) string {
+	var b strings.Builder
+	edits = slices.Clone(edits)
+	start := func(edit any) int {
+		return c.offset(c.textOf(name), edit.(map[string]any)["range"].(map[string]any)["start"])
+	}
+	slices.SortStableFunc(edits, func(a, b any) int { return start(a) - start(b) })
+	for _, edit := range slices.Backward(edits) { // from the end, so that positions hold
+		edit := edit.(map[string]any)
+		span := edit["range"].(map[string]any)
+		fmt.Fprintln(&b, c.place(name, span))
+		if _, isOpen := c.texts[name]; !isOpen {
+			c.open(name)
+		}
+		text := c.texts[name]
+		c.replace(name, c.offset(text, span["start"]), c.offset(text, span["end"]), edit["newText"].(string))
 	}
 	return b.String()
 }
@@ -329,27 +356,50 @@ func (c *lspClient) actions(name string, from, to int) []any {
 	return found
 }
 
-// perform applies an action, and returns the lines that it changes.
+// perform applies an action, and returns the lines that it changes, and what the server shows then.
 func (c *lspClient) perform(action map[string]any) string {
+	if disabled, ok := action["disabled"].(map[string]any); ok {
+		return fmt.Sprintln("not possible:", disabled["reason"])
+	}
+	if action["edit"] == nil {
+		answer, _ := c.request("codeAction/resolve", action).(map[string]any)
+		if answer["message"] != nil {
+			return fmt.Sprintln("not possible:", answer["message"])
+		}
+		action = answer
+	}
 	before := maps.Clone(c.texts)
 	c.apply(action["edit"].(map[string]any))
 	var b strings.Builder
 	for _, file := range slices.Sorted(maps.Keys(c.texts)) {
-		if before[file] != c.texts[file] {
-			b.WriteString(changedLines(file, before[file], c.texts[file]))
+		was, isOpen := before[file]
+		if !isOpen {
+			text, _ := os.ReadFile(filepath.Join(c.dir, file))
+			was = string(text)
 		}
+		if was != c.texts[file] {
+			b.WriteString(changedLines(file, was, c.texts[file]))
+		}
+	}
+	if command, ok := action["command"].(map[string]any); ok {
+		c.shown = ""
+		c.request("workspace/executeCommand", map[string]any{"command": command["command"], "arguments": command["arguments"]})
+		b.WriteString(c.shown)
 	}
 	return b.String()
 }
 
-// act lists the actions at an offset, or applies the one with a title.
-func (c *lspClient) act(name string, at int, title ...string) string {
+// act lists the actions between two offsets, or applies the one with a title.
+func (c *lspClient) act(name string, from, to int, title ...string) string {
 	var b strings.Builder
-	for _, action := range c.actions(name, at, at) {
+	for _, action := range c.actions(name, from, to) {
 		action := action.(map[string]any)
 		switch {
 		case len(title) == 0:
 			fmt.Fprintf(&b, "%s: %s\n", action["kind"], action["title"])
+			if disabled, ok := action["disabled"].(map[string]any); ok {
+				fmt.Fprintf(&b, "  not possible: %s\n", disabled["reason"])
+			}
 		case action["title"] == title[0]:
 			return c.perform(action)
 		}
@@ -384,6 +434,31 @@ func (e *editorScript) cursor(name, text string) int {
 		e.t.Fatalf("%s: there is no place %q", name, text)
 	}
 	return at + len(before)
+}
+
+// selection returns the offsets of what is between the first and the last "^" in a text of a file.
+func (e *editorScript) selection(name, text string) (from, to int) {
+	before, rest, _ := strings.Cut(text, "^")
+	selected, after, isRange := strings.Cut(rest, "^")
+	if !isRange {
+		from = e.cursor(name, text)
+		return from, from
+	}
+	at := strings.Index(e.client.texts[name], before+selected+after)
+	if at < 0 {
+		e.t.Fatalf("%s: there is no text %q", name, text)
+	}
+	return at + len(before), at + len(before) + len(selected)
+}
+
+// preadmit saves the open files, and runs a command in the workspace.
+func (e *editorScript) preadmit(args []string) string {
+	for name, text := range e.client.texts {
+		makeFile(e.t, e.dir, name, text)
+	}
+	var out, problems strings.Builder
+	status := Main(context.Background(), &Process{Args: args, Dir: e.dir, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &problems})
+	return fmt.Sprintf("%s%sexit status %d\n", out.String(), problems.String(), status)
 }
 
 // scriptWords splits a line into words. Words in quotes are Go strings.

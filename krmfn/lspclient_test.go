@@ -38,9 +38,27 @@ type lspClient struct {
 	shown string
 }
 
+// capable are the capabilities of an editor that can do all that the server has a use for.
+const capable = `{
+	"window": {"showDocument": {"support": true}},
+	"workspace": {"workspaceEdit": {"documentChanges": true, "resourceOperations": ["create", "rename", "delete"]}},
+	"textDocument": {"codeAction": {
+		"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["", "quickfix", "refactor"]}},
+		"disabledSupport": true, "dataSupport": true, "resolveSupport": {"properties": ["edit"]}}}}`
+
 // startLSP starts a server for a directory. The client offers an encoding of positions, unless that is "".
 func startLSP(t testing.TB, dir, encoding string, args ...string) *lspClient {
 	t.Helper()
+	return startClient(t, dir, encoding, capable, args...)
+}
+
+// startClient is startLSP with the capabilities of the client, as JSON.
+func startClient(t testing.TB, dir, encoding, can string, args ...string) *lspClient {
+	t.Helper()
+	var capabilities map[string]any
+	if err := json.Unmarshal([]byte(can), &capabilities); err != nil {
+		t.Fatal(err)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -61,12 +79,11 @@ func startLSP(t testing.TB, dir, encoding string, args ...string) *lspClient {
 	if err := c.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	general := map[string]any{}
 	if encoding != "" {
-		general["positionEncodings"] = []string{"utf-7", encoding}
+		capabilities["general"] = map[string]any{"positionEncodings": []string{"utf-7", encoding}}
 	}
 	c.result, _ = c.request("initialize", map[string]any{
-		"processId": nil, "rootUri": nil, "capabilities": map[string]any{"general": general, "window": map[string]any{"showDocument": map[string]any{"support": true}}},
+		"processId": nil, "rootUri": nil, "capabilities": capabilities,
 		"workspaceFolders": []any{map[string]any{"uri": uriOf(dir), "name": "workspace"}},
 	}).(map[string]any)
 	c.encoding, _ = c.result["capabilities"].(map[string]any)["positionEncoding"].(string)
@@ -145,10 +162,15 @@ func (c *lspClient) request(method string, params any) any {
 				c.t.Fatal(err)
 			}
 			text, err := os.ReadFile(filepath.FromSlash(u.Path))
-			c.shown += string(text)
+			if selection := m["params"].(map[string]any)["selection"]; selection != nil {
+				c.shown += "select " + c.place(c.nameOf(u.String()), selection) + "\n"
+				err = nil
+			} else {
+				c.shown += string(text)
+			}
 			c.send(map[string]any{"id": m["id"], "result": map[string]any{"success": err == nil}})
 		case m["method"] == "window/showMessage":
-			c.shown += m["params"].(map[string]any)["message"].(string)
+			c.shown += m["params"].(map[string]any)["message"].(string) + "\n"
 		case m["method"] != nil && m["id"] != nil:
 			c.send(map[string]any{"id": m["id"], "result": nil})
 		case m["id"] == float64(c.requests) && m["error"] != nil:

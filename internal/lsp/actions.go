@@ -15,21 +15,14 @@ import (
 // fix is a fix of a finding, with its places in the texts of files.
 type fix struct {
 	title string
-	edits []edit
-}
-
-// edit replaces a part of a file.
-type edit struct {
-	path     string
-	from, to int
-	text     string
+	edits []editor.Edit
 }
 
 // locateFixes finds the places of fixes. It leaves out those whose text is not at its place.
 func (s *server) locateFixes(all []source.Fix) []fix {
 	var located []fix
 	for _, f := range all {
-		edits := make([]edit, 0, len(f.Edits))
+		edits := make([]editor.Edit, 0, len(f.Edits))
 		for _, e := range f.Edits {
 			if placed, ok := s.locateEdit(e); ok {
 				edits = append(edits, placed)
@@ -42,7 +35,7 @@ func (s *server) locateFixes(all []source.Fix) []fix {
 	return located
 }
 
-func (s *server) locateEdit(e source.Edit) (placed edit, ok bool) {
+func (s *server) locateEdit(e source.Edit) (placed editor.Edit, ok bool) {
 	path := s.workspace.Path(e.At.File)
 	if path == "" {
 		return placed, false
@@ -51,12 +44,12 @@ func (s *server) locateEdit(e source.Edit) (placed edit, ok bool) {
 	from := of.offsetOf(e.At)
 	switch {
 	case e.To.IsKnown():
-		return edit{path, from, max(from, of.offsetOf(e.To)), e.New}, true
+		return editor.Edit{Path: path, From: from, To: max(from, of.offsetOf(e.To)), Text: e.New}, true
 	case e.Old == "":
-		return edit{path, from, from, e.New}, true
+		return editor.Edit{Path: path, From: from, To: from, Text: e.New}, true
 	}
 	at, ok := editor.Word(of.content, from, e.Old)
-	return edit{path, at, at + len(e.Old), e.New}, ok
+	return editor.Edit{Path: path, From: at, To: at + len(e.Old), Text: e.New}, ok
 }
 
 // moved returns the fixes after a change of a file, without those that it affects.
@@ -67,9 +60,9 @@ func moved(fixes []fix, path string, from, to, by int) []fix {
 		isAffected := false
 		for i := range f.edits {
 			switch e := &f.edits[i]; {
-			case e.path != path || e.to < from:
-			case e.from > to:
-				e.from, e.to = e.from+by, e.to+by
+			case e.Path != path || e.To < from:
+			case e.From > to:
+				e.From, e.To = e.From+by, e.To+by
 			default:
 				isAffected = true
 			}
@@ -81,31 +74,56 @@ func moved(fixes []fix, path string, from, to, by int) []fix {
 	return kept
 }
 
-// CodeAction implements protocol.Server. The actions are the fixes of the findings in a range.
-func (s *server) CodeAction(_ context.Context, p *protocol.CodeActionParams) ([]protocol.CommandOrCodeAction, error) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	path := pathOf(p.TextDocument.URI)
+// CodeAction implements protocol.Server. The actions are the fixes of the findings in a range, and the
+// refactorings of what is there.
+func (s *server) CodeAction(ctx context.Context, p *protocol.CodeActionParams) ([]protocol.CommandOrCodeAction, error) {
 	actions := []protocol.CommandOrCodeAction{}
-	b := s.buffers[path]
-	if b == nil {
-		return actions, nil
+	if !s.abilities.actions {
+		return actions, nil // this client takes only commands
 	}
-	from, to := b.text.offset(p.Range.Start, s.unit), b.text.offset(p.Range.End, s.unit)
+	s.lock.Lock()
 	if wants(p.Context.Only, protocol.CodeActionKindQuickFix) {
-		for _, f := range s.published.of(path).all() {
-			if f.from > to || f.to < from {
-				continue
-			}
-			for _, fix := range f.fixes {
-				actions = append(actions, &protocol.CodeAction{
-					Title: source.Printable(fix.title), Kind: kind(protocol.CodeActionKindQuickFix),
-					Diagnostics: []protocol.Diagnostic{s.diagnostic(b.text, f)}, Edit: s.workspaceEdit(fix.edits),
-				})
+		for _, action := range s.fixesIn(p.TextDocument, p.Range) {
+			actions = append(actions, action)
+		}
+	}
+	s.lock.Unlock()
+	for _, r := range s.refactoringsIn(ctx, p.TextDocument, p.Range) {
+		if wants(p.Context.Only, r.kind) {
+			if action := s.refactoring(ctx, r, p); action != nil {
+				actions = append(actions, action)
 			}
 		}
 	}
 	return actions, nil
+}
+
+// fixesIn returns the fixes of the findings in a range of an open file. The server must be locked.
+func (s *server) fixesIn(document protocol.TextDocumentIdentifier, in protocol.Range) (actions []*protocol.CodeAction) {
+	path := pathOf(document.URI)
+	b := s.buffers[path]
+	if b == nil {
+		return nil
+	}
+	for _, f := range s.findingsIn(path, b.text.offset(in.Start, s.unit), b.text.offset(in.End, s.unit)) {
+		for _, fix := range f.fixes {
+			actions = append(actions, &protocol.CodeAction{
+				Title: source.Printable(fix.title), Kind: kind(protocol.CodeActionKindQuickFix),
+				Diagnostics: []protocol.Diagnostic{s.diagnostic(b.text, f)}, Edit: s.workspaceEdit(fix.edits, nil),
+			})
+		}
+	}
+	return actions
+}
+
+// findingsIn returns the findings between two offsets of a file.
+func (s *server) findingsIn(path string, from, to int) (in []finding) {
+	for _, f := range s.published.of(path).all() {
+		if f.from <= to && f.to >= from {
+			in = append(in, f)
+		}
+	}
+	return in
 }
 
 func kind(k protocol.CodeActionKind) *protocol.CodeActionKind { return &k }
@@ -117,12 +135,32 @@ func wants(only []protocol.CodeActionKind, k protocol.CodeActionKind) bool {
 	})
 }
 
-// workspaceEdit returns edits as the protocol describes them.
-func (s *server) workspaceEdit(edits []edit) *protocol.WorkspaceEdit {
-	all := &protocol.WorkspaceEdit{Changes: map[uri.URI][]protocol.TextEdit{}}
+// workspaceEdit returns edits, and the creation of files, as the client takes them. The server must be locked.
+func (s *server) workspaceEdit(edits []editor.Edit, created []string) *protocol.WorkspaceEdit {
+	byFile, files := map[uri.URI][]protocol.TextEdit{}, []uri.URI{}
 	for _, e := range edits {
-		file := uri.File(e.path)
-		all.Changes[file] = append(all.Changes[file], protocol.TextEdit{Range: s.textOf(e.path).between(e.from, e.to, s.unit), NewText: e.text})
+		file := uri.File(e.Path)
+		if byFile[file] == nil {
+			files = append(files, file)
+		}
+		byFile[file] = append(byFile[file], protocol.TextEdit{Range: s.textOf(e.Path).between(e.From, e.To, s.unit), NewText: e.Text})
+	}
+	if !s.abilities.documentChanges {
+		return &protocol.WorkspaceEdit{Changes: byFile}
+	}
+	all := &protocol.WorkspaceEdit{}
+	for _, path := range created {
+		all.DocumentChanges = append(all.DocumentChanges, &protocol.CreateFile{Kind: "create", URI: uri.File(path)})
+	}
+	for _, file := range files {
+		change := &protocol.TextDocumentEdit{TextDocument: protocol.OptionalVersionedTextDocumentIdentifier{TextDocumentIdentifier: protocol.TextDocumentIdentifier{URI: file}}}
+		if b := s.buffers[pathOf(file)]; b != nil {
+			change.TextDocument.Version = &b.version
+		}
+		for _, e := range byFile[file] {
+			change.Edits = append(change.Edits, &e)
+		}
+		all.DocumentChanges = append(all.DocumentChanges, change)
 	}
 	return all
 }

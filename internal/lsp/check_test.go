@@ -29,6 +29,8 @@ func (w slowWorkspace) CheckFile(_ context.Context, path, text string) ([]source
 	return []source.Diagnostic{source.Errorf(source.Position{File: path, Line: 1, Column: 1}, "expression-invalid", "%s", source.Name(text))}, true
 }
 
+func (w slowWorkspace) Refactorings(context.Context, Selection) []editor.Refactoring { return nil }
+
 func (w slowWorkspace) Path(name string) string { return name }
 func (w slowWorkspace) Name(path string) string { return path }
 func (w slowWorkspace) Read(string) string      { return "" }

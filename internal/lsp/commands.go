@@ -19,6 +19,8 @@ const (
 	commandCheck = "preadmit.check"
 	// commandDiff shows what the policy whose name is its argument changes in the manifests.
 	commandDiff = "preadmit.diff"
+	// commandShow shows the place that an action has made, and what there is to say about it.
+	commandShow = "preadmit.show"
 )
 
 // ExecuteCommand implements protocol.Server.
@@ -36,6 +38,12 @@ func (s *server) ExecuteCommand(ctx context.Context, p *protocol.ExecuteCommandP
 		text := s.state.Diff(policy)
 		s.lock.Unlock()
 		s.show(ctx, text)
+	case commandShow:
+		var done aftermath
+		if len(p.Arguments) != 1 || json.Unmarshal(p.Arguments[0], &done) != nil {
+			return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidParams.Code, commandShow+" expects what an action has given it")
+		}
+		s.conclude(ctx, done)
 	default:
 		return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidParams.Code, "unknown command "+source.Printable(p.Command))
 	}
@@ -58,7 +66,7 @@ func (s *server) waitForCheck() {
 // documents in files, so the diff is written to a file, which only the user can read and which the
 // server removes when it ends.
 func (s *server) show(ctx context.Context, text string) {
-	if s.showsDocuments {
+	if s.abilities.showsDocuments {
 		if path, err := s.temporary("changes.diff", text); err == nil {
 			yes := true
 			result, err := s.client.ShowDocument(ctx, &protocol.ShowDocumentParams{URI: uri.File(path), TakeFocus: &yes})

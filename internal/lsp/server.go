@@ -46,6 +46,8 @@ type Workspace interface {
 	Path(name string) string
 	// Name returns the name of a file in diagnostics.
 	Name(path string) string
+	// Refactorings returns the changes that are possible at a selection.
+	Refactorings(ctx context.Context, at Selection) []editor.Refactoring
 	// Read returns the text of a file on the disk; "" if it cannot be read.
 	Read(path string) string
 }
@@ -55,6 +57,18 @@ type Analysis struct {
 	Findings []source.Diagnostic
 	// State is what else is known; nil if the files could not be read.
 	State *editor.State
+}
+
+// Selection is what the user has selected in an open file.
+type Selection struct {
+	// Path is the absolute path of the file, and Text its text.
+	Path, Text string
+	// From and To are the offsets of what is selected: both are the cursor if that is nothing.
+	From, To int
+	// Findings are the findings that are there.
+	Findings []source.Diagnostic
+	// Buffers are the texts of all open files by their absolute paths.
+	Buffers map[string]string
 }
 
 // Options are the options of a server.
@@ -100,10 +114,7 @@ type server struct {
 	exited    chan struct{}
 	workspace Workspace
 	unit      encoding
-	// watches says that the client can tell about files that change.
-	watches bool
-	// showsDocuments says that the client can show a document on request.
-	showsDocuments bool
+	abilities abilities
 
 	// lock guards what follows. Messages are handled one after the other, but checks run beside them.
 	lock sync.Mutex
@@ -126,12 +137,7 @@ func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*p
 	} else {
 		s.unit = chosen(nil)
 	}
-	if w := p.Capabilities.Workspace; w != nil {
-		s.watches = w.DidChangeWatchedFiles != nil && w.DidChangeWatchedFiles.DynamicRegistration != nil && *w.DidChangeWatchedFiles.DynamicRegistration
-	}
-	if w := p.Capabilities.Window; w != nil {
-		s.showsDocuments = w.ShowDocument != nil && w.ShowDocument.Support
-	}
+	s.abilities = abilitiesOf(&p.Capabilities)
 	s.workspace = s.options.Open(s.root(p))
 	return &protocol.InitializeResult{
 		ServerInfo:   protocol.ServerInfo{Name: "preadmit", Version: protocol.NewOptional(s.options.Version)},
@@ -158,7 +164,7 @@ func pathOf(u uri.URI) string { return u.FsPath() }
 func (s *server) Initialized(context.Context, *protocol.InitializedParams) error {
 	go s.work()
 	s.touch("")
-	if s.watches {
+	if s.abilities.watches {
 		go s.watch()
 	}
 	return nil
