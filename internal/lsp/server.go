@@ -13,10 +13,10 @@
 //	no message ends the server, except exit
 //	what is published in the end depends only on the texts, not on the edits that led to them
 //
-// The files in order: server.go (the life of a server), connection.go (messages), text.go (texts and
-// positions), buffers.go (open files), check.go (when the workspace is checked), commands.go (commands), publish.go
-// (diagnostics), features.go (answers about places), shapes.go (tokens
-// and folds), actions.go (changes that a user can choose).
+// The files in order: server.go (the life of a server), abilities.go (what a client can take), connection.go
+// (messages), text.go (texts and positions), buffers.go (open files), check.go (when the workspace is
+// checked), commands.go (commands), publish.go (diagnostics), features.go (answers about places), shapes.go
+// (tokens and folds), actions.go (changes that a user can choose), refactor.go (those that are no fixes).
 package lsp
 
 import (
