@@ -111,11 +111,8 @@ func (s *Set) Covers(d *manifest.Document) bool {
 	s = s.orEmpty()
 	p := s.placeOf(d, s.schemas)
 	request := &policy.Request{
-		Context: context.Background(), Kind: p.kind, Name: p.name, Namespace: p.namespace,
+		Context: context.Background(), Kind: p.kind, Name: p.name, Namespace: p.ofRequest(),
 		Operation: s.settings.options.Operation, User: s.settings.options.User, Schemas: s.schemas,
-	}
-	if p.kind.Kind == namespaceKind {
-		request.Namespace = p.name
 	}
 	return slices.ContainsFunc(s.programs, func(program policy.Program) bool {
 		return program.Hook().Point != policy.Validating && program.Covers(request)

@@ -44,7 +44,7 @@
 //	replay.go                  the policies on their own output
 //	orders.go, effects.go      policies whose order matters, and policies without effect
 //	generated.go               policies that fail on all objects that are generated for them
-//	goals.go                   Kyverno's rules that change none of the objects that are generated for them
+//	goals.go                   rules that change none of the objects that are generated for them
 //	pairs.go                   validating policies on what mutating ones make of generated objects
 //	check.go, coverage.go      mistakes and conflicts, and the parts of policies that have run
 //	verdicts.go                what each policy did to each object

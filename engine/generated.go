@@ -195,7 +195,7 @@ func (r *run) requestGenerated(s server, d *manifest.Document, object map[string
 		return p, nil
 	}
 	return p, &policy.Request{
-		Context: r.ctx, Kind: p.kind, Name: p.name, Namespace: p.namespace, Operation: settings.options.Operation, User: settings.options.User,
+		Context: r.ctx, Kind: p.kind, Name: p.name, Namespace: p.ofRequest(), Operation: settings.options.Operation, User: settings.options.User,
 		Object: view, Schemas: r.schemas, Snapshot: (&snapshot.Snapshot{}).Reader(nil), Secrets: r.input.given, Warn: func(source.Diagnostic) {},
 	}
 }

@@ -14,19 +14,14 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// goals tries each rule of Kyverno's policies, on a server that has no other, on objects that are generated
-// to reach what it changes. It reports rules that change none of them, unless manifests of the run have
-// shown what they do, or mistakes in the same rule explain it.
+// goals tries each rule of the languages that say what their rules ask of objects, on a server that has no
+// other, on objects that are generated to reach what it changes. It reports rules that change none of them,
+// unless manifests of the run have shown what they do, or mistakes in the same rule explain it.
 func goals(shown *tally) Observer {
 	return Observer{ended: func(r *run, _ *Outcome) (found []source.Diagnostic) {
-		var rules []kyverno.Rule
+		var rules []witness.Rule
 		for _, d := range slices.Concat(r.set.policies, r.input.policies) {
-			if kyverno.IsPolicy(d.Kind()) {
-				its, problems := r.set.settings.kyverno.Rules(d)
-				if !source.HasErrors(problems) {
-					rules = append(rules, its...)
-				}
-			}
+			rules = append(rules, r.reachable(d)...)
 		}
 		each, indexes := make([][]source.Diagnostic, len(rules)), make([]int, len(rules))
 		for i := range indexes {
@@ -37,16 +32,31 @@ func goals(shown *tally) Observer {
 	}}
 }
 
+// reachable returns the rules of a policy, if its language says what they ask.
+func (r *run) reachable(d *manifest.Document) []witness.Rule {
+	i := r.set.language(d.Kind())
+	if i < 0 {
+		return nil
+	}
+	switch l := r.set.languages[i].(type) {
+	case *kyverno.Language:
+		return reach.Rules(l, d, r.schemas)
+	case witness.Reacher:
+		return l.Rules(d, r.schemas)
+	}
+	return nil
+}
+
 // tryRule tries one rule.
-func (r *run) tryRule(rule kyverno.Rule, shown *tally) []source.Diagnostic {
-	programs := []policy.Program{r.set.settings.kyverno.Alone(rule)}
+func (r *run) tryRule(rule witness.Rule, shown *tally) []source.Diagnostic {
+	programs := []policy.Program{rule.Program}
 	s := server{programs: programs, defaulting: r.server.defaulting, files: r.server.files, tries: newTries, keepsReason: always}
-	a := attempt{id: rule.ID()}
-	for _, goal := range reach.Goals(rule, r.schemas) {
+	a := attempt{rule: rule}
+	for _, goal := range rule.Goals {
 		r.tryGoal(s, rule.Document, goal, &a)
 	}
 	d, fails := a.finding()
-	if !fails || shown.worked[a.id] || shown.fails(a.id) || r.explained(programs, "kyverno-differs", "call-fails") {
+	if !fails || shown.worked[rule.ID.OfRule()] || shown.fails(rule.ID.OfRule()) || r.explained(programs, "kyverno-differs", "call-fails", "never-applies", "condition-unreachable", "mutator-fails") {
 		return nil
 	}
 	return []source.Diagnostic{d}
@@ -54,7 +64,7 @@ func (r *run) tryRule(rule kyverno.Rule, shown *tally) []source.Diagnostic {
 
 // attempt is what a rule does with objects that are generated to reach its change.
 type attempt struct {
-	id policy.ID
+	rule witness.Rule
 	// changed is how many of the objects the rule changes.
 	changed int
 	// failure or idle says why it does not change the first object that it matches and that is meant to
@@ -65,31 +75,35 @@ type attempt struct {
 
 // tryGoal tries a rule on objects until it changes one.
 func (r *run) tryGoal(s server, d *manifest.Document, goal witness.Goal, a *attempt) {
-	for object, isFirst := range goal.Objects() {
+	for object, aim := range goal.Objects() {
 		if a.changed > 0 {
 			return
 		}
 		if t := r.admitGenerated(s, d, object); t != nil {
-			a.add(t, isFirst)
+			a.add(t, aim)
 		}
 	}
 }
 
-// add adds the result for an object. isFirst says that the object is meant to reach the change.
-func (a *attempt) add(t *trace, isFirst bool) {
+// add adds the result for an object. A rule may leave out an object that meets all needs for a reason that
+// nobody has read, but not if the needs contradict each other.
+func (a *attempt) add(t *trace, aim witness.Aim) {
 	if slices.ContainsFunc(t.events, func(e event) bool { return !e.drops && !change.Equal(e.before, e.written) }) {
 		a.changed++
 	}
-	if !isFirst || a.failure != nil || a.idle != nil {
+	if a.changed > 0 || aim == witness.Alternative || a.failure != nil || a.idle != nil {
 		return
 	}
 	for _, f := range slices.Concat(t.failures, t.ignored) {
 		a.failure = &f
 	}
 	for _, n := range t.notApplied.all() {
-		if resultOf(n) == skipped {
+		if resultOf(n) == skipped || aim == witness.Compromise {
 			a.idle = &n
 		}
+	}
+	if a.idle == nil && slices.ContainsFunc(t.tries.all(), func(t try) bool { return t.id == a.rule.ID && t.result == applied }) {
+		a.idle = &policy.NotApplied{At: a.rule.At, Reason: policy.Text(kyverno.ChangesNothing)}
 	}
 }
 
@@ -100,13 +114,13 @@ func (a *attempt) finding() (d source.Diagnostic, found bool) {
 	case a.changed > 0:
 		return d, false
 	case a.failure != nil:
-		return alwaysFails(a.id, *a.failure), true
+		return alwaysFails(a.rule.ID, *a.failure), true
 	case a.idle == nil:
 		return d, false
 	case fmt.Sprint(a.idle.Reason) == kyverno.ChangesNothing:
-		return source.Warningf(a.idle.At, "changes-nothing", "%s changes none of the "+tried+": they have already what it writes", a.id).
+		return source.Warningf(a.idle.At, "changes-nothing", "%s changes none of the "+tried+": they have already what it writes", a.rule.ID).
 			With("write another value, or remove the rule"), true
 	}
-	return source.Warningf(a.idle.At, "never-applies", "%s changes none of the "+tried+": %v", a.id, a.idle.Reason).
+	return source.Warningf(a.idle.At, "never-applies", "%s changes none of the "+tried+": %v", a.rule.ID, a.idle.Reason).
 		With("correct the condition that the message names, or remove the rule"), true
 }

@@ -38,6 +38,15 @@ func (s *Set) placeAs(said gvk.Kind, namespace, name string, schemas *schema.Reg
 	return p
 }
 
+// ofRequest returns the namespace of a request for the object: a request for a Namespace is in that
+// namespace.
+func (p place) ofRequest() string {
+	if p.kind.Kind == namespaceKind {
+		return p.name
+	}
+	return p.namespace
+}
+
 // id returns the name of the object for people.
 func (p place) id() string {
 	parts := []string{p.kind.Group, p.kind.Kind.Kind, p.namespace, p.name}

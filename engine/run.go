@@ -497,12 +497,9 @@ func (r *run) isUntouched(j *job) bool {
 func (r *run) requestFor(l *loaded, memo *change.Memo, reader *snapshot.Reader) *policy.Request {
 	settings, j := &r.set.settings, l.job
 	request := &policy.Request{
-		Context: r.ctx, Kind: j.place.kind, Name: j.place.name, Namespace: j.place.namespace,
+		Context: r.ctx, Kind: j.place.kind, Name: j.place.name, Namespace: j.place.ofRequest(),
 		Operation: settings.options.Operation, DryRun: settings.options.DryRun, User: settings.options.User,
 		Memo: memo, Object: l.raw, Schemas: r.currentSchemas(), Snapshot: reader, Secrets: r.input.given,
-	}
-	if j.place.kind.Kind == namespaceKind { // a request for a namespace is in that namespace
-		request.Namespace = j.place.name
 	}
 	if j.made != nil {
 		request.Operation, request.DryRun, request.User = policy.Create, false, j.made.user()

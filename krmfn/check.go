@@ -158,7 +158,8 @@ func policyNames(a *admission) []string {
 
 const checkText = `Find mistakes in policies that a cluster would accept, and policies that conflict with each
 other. Policies are compiled and checked against the schemas of the kinds that they match, and
-policies in CEL and Kyverno's rules run on objects that are generated to reach their branches.
+policies in CEL, Kyverno's rules and Gatekeeper's mutators run on objects that are generated to reach
+their branches.
 With manifests, check also runs the policies on them in every order (in a fixed sample of
 the orders if there are many). Of the manifests on which the policies do the same, it tries
 three of different form.

@@ -35,5 +35,5 @@
 // number.go (values to write), conflict.go; webhook.go (which requests reach the mutators),
 // hook.go (from a request to steps), system.go (the rounds), walk.go (one mutator on an object),
 // alias.go, export.go (the result that a server gets); check.go and order.go (mistakes that
-// Gatekeeper accepts).
+// Gatekeeper accepts), goal.go (what mutators ask of objects that they change).
 package gatekeeper

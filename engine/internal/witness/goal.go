@@ -4,14 +4,36 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/manifest"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
-// Present is any value of a field. Absent says that the object lacks the field.
-var Present, Absent = present, absent
+// Rule is a rule of a policy, to try on objects that reach its change.
+type Rule struct {
+	ID       policy.ID
+	Document *manifest.Document
+	// At is the position of the change.
+	At source.Position
+	// Program has only this rule.
+	Program policy.Program
+	// Goals are empty if a part of the rule cannot be read, or if it changes too many kinds.
+	Goals []Goal
+}
+
+// Reacher is a language that reads its rules for what they ask of objects.
+type Reacher interface {
+	// Rules returns the rules of a sound document.
+	Rules(d *manifest.Document, schemas *schema.Registry) []Rule
+}
+
+// MostKinds is for how many kinds a rule is tried. One that matches more is meant for any object.
+const MostKinds = 12
 
 // Goal is a rule that changes objects, with what decides whether it does.
 type Goal struct {
@@ -20,48 +42,52 @@ type Goal struct {
 	Needs []Need
 }
 
-// Need is what a rule asks of a field before it changes the object.
-type Need struct {
-	// Path has the keys of the field, and the indexes of items.
-	Path []string
-	// Values are values of the field that make a difference: Present, Absent, or scalars.
-	Values []any
-	// Holds reports whether a value meets the need.
-	Holds func(value any) bool
-}
+// Aim is what an object is generated for.
+type Aim int
+
+const (
+	// Alternative is for objects that differ from those which are to reach the change.
+	Alternative Aim = iota
+	// Reach is for objects that meet all needs.
+	Reach
+	// Compromise is for objects that meet as many needs as they can: no value of some field meets all.
+	Compromise
+)
 
 // mostAlternatives is how many objects of one kind a Goal yields.
 const mostAlternatives = 60
 
-// Objects yields objects for the goal. The first of each kind meets all needs, if objects can meet them
-// together; isFirst says so. The others differ from it in one field each, and the last has only what a
-// valid object needs.
-func (g Goal) Objects() iter.Seq2[map[string]any, bool] {
-	return func(yield func(object map[string]any, isFirst bool) bool) {
+// Objects yields objects for the goal. The first of each kind is to reach the change. The others differ from
+// it in one field each, and the last has only what a valid object needs.
+func (g Goal) Objects() iter.Seq2[map[string]any, Aim] {
+	return func(yield func(object map[string]any, aim Aim) bool) {
 		fields := fieldsOf(g.Needs)
 		for _, kind := range g.Kinds {
 			best := make([]any, len(fields))
 			var others []fact
 			at := map[int]int{} // from others to fields
+			aim := Reach
 			for i, f := range fields {
 				values := f.values(TypeAt(kind.Type(), f.path))
-				best[i] = values[0]
+				if best[i] = values[0]; !f.meets(best[i]) {
+					aim = Compromise
+				}
 				for _, value := range values[1:] {
 					at[len(others)] = i
 					others = append(others, fact{f.path, value})
 				}
 			}
-			if !yield(objectFor(kind, fields, best), true) {
+			if !yield(objectFor(kind, fields, best), aim) {
 				return
 			}
 			for n, other := range others[:min(len(others), mostAlternatives)] {
 				values := slices.Clone(best)
 				values[at[n]] = other.value
-				if !yield(objectFor(kind, fields, values), false) {
+				if !yield(objectFor(kind, fields, values), Alternative) {
 					return
 				}
 			}
-			if !yield(simplest(kind), false) {
+			if !yield(simplest(kind), Alternative) {
 				return
 			}
 		}
@@ -96,13 +122,22 @@ func TypeAt(t *schema.Type, path []string) *schema.Type {
 type neededField struct {
 	path  []string
 	needs []Need
+	// empty is the empty map or list that the field is if it has another field with needs, else nil.
+	empty any
 }
 
 // fieldsOf groups needs by their fields. A field comes after those around it.
 func fieldsOf(needs []Need) (fields []neededField) {
-	index := map[string]int{}
+	index, around := map[string]int{}, map[string]any{}
+	joined := func(path []string) string { return strings.Join(path, "\x00") }
 	for _, n := range needs {
-		key := strings.Join(n.Path, "\x00")
+		for i, key := range n.Path {
+			around[joined(n.Path[:i])] = any(map[string]any{})
+			if _, err := strconv.Atoi(key); err == nil {
+				around[joined(n.Path[:i])] = []any{}
+			}
+		}
+		key := joined(n.Path)
 		i, known := index[key]
 		if !known {
 			i = len(fields)
@@ -111,20 +146,26 @@ func fieldsOf(needs []Need) (fields []neededField) {
 		}
 		fields[i].needs = append(fields[i].needs, n)
 	}
+	for i, f := range fields {
+		fields[i].empty = around[joined(f.path)]
+	}
 	slices.SortStableFunc(fields, func(a, b neededField) int { return cmp.Compare(len(a.path), len(b.path)) })
 	return fields
 }
 
 // meets reports whether a value meets all needs of the field.
 func (f neededField) meets(value any) bool {
-	return !slices.ContainsFunc(f.needs, func(n Need) bool { return !n.Holds(value) })
+	return !slices.ContainsFunc(f.needs, func(n Need) bool { return !n.meets(value) })
 }
 
-// values returns the values that fit a type and make a difference, those that meet all needs first. It
+// values returns the values that fit a type and make a difference, those that meet the most needs first. It
 // joins two texts that meet the needs only together. There is at least one value.
 func (f neededField) values(t *schema.Type) []any {
 	var all []any
 	add := func(value any) {
+		if value == present && f.empty != nil && isOpen(t) {
+			value = f.empty
+		}
 		if (isSign(value) || t == nil || len(t.Check(value)) == 0) && !slices.ContainsFunc(all, func(other any) bool { return same(other, value) }) {
 			all = append(all, value)
 		}
@@ -145,13 +186,15 @@ func (f neededField) values(t *schema.Type) []any {
 		}
 	}
 	add(present)
-	worse := func(value any) int {
-		if f.meets(value) {
-			return 0
+	unmet := func(value any) (n int) {
+		for _, need := range f.needs {
+			if !need.meets(value) {
+				n++
+			}
 		}
-		return 1
+		return n
 	}
-	slices.SortStableFunc(all, func(a, b any) int { return cmp.Compare(worse(a), worse(b)) })
+	slices.SortStableFunc(all, func(a, b any) int { return cmp.Compare(unmet(a), unmet(b)) })
 	return all
 }
 

@@ -3,7 +3,8 @@
 // such an object are not equivalent, and what a policy does wrong on all of them it does wrong always.
 //
 // The files in order: witness.go (facts in expressions, and objects for them), decisive.go (whether
-// such objects decide what a policy does), goal.go (objects for what a rule says that it needs).
+// such objects decide what a policy does), need.go (what a rule asks of a field), goal.go (objects for what
+// a rule asks).
 package witness
 
 import (
@@ -374,7 +375,7 @@ func with(value any, path []string, leaf any, t *schema.Type) any {
 		}
 		return anyOf(t)
 	}
-	if index, err := strconv.Atoi(path[0]); err == nil && (t == nil || t.IsList) {
+	if index, err := strconv.Atoi(path[0]); err == nil && (isOpen(t) || t.IsList) {
 		return withItem(value, max(index, 0), path, leaf, t)
 	}
 	object, ok := value.(map[string]any)
@@ -391,6 +392,11 @@ func with(value any, path []string, leaf any, t *schema.Type) any {
 	}
 	copied[path[0]] = with(object[path[0]], path[1:], leaf, t.FieldType(path[0]))
 	return copied
+}
+
+// isOpen reports whether a type does not say what its values are.
+func isOpen(t *schema.Type) bool {
+	return t == nil || t.Scalar == schema.Untyped || t.Scalar == schema.NotScalar && !t.IsList && t.Elem == nil && len(t.Fields) == 0
 }
 
 // isRequired reports whether objects of a type are not valid without a field.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/witness"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
@@ -103,7 +104,7 @@ func (w *wishes) replaced(text string) string {
 		if !ok || !w.areScalars(f.path) {
 			w.unclear = true
 		} else if f.or == nil {
-			w.need(f.path, isThere, "example", int64(1), true)
+			w.need(witness.Exists(f.path))
 		}
 		return "example"
 	})

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
@@ -41,16 +40,16 @@ func (w *wishes) merge(value any, path []string) {
 			w.merge(item, append(slices.Clip(path), strconv.Itoa(i)))
 		}
 	case nil:
-		w.need(path, isThere, witness.Present)
+		w.need(witness.Exists(path))
 	case string:
 		if kyverno.HasSubstitutions(value) {
 			w.replaced(value)
-			w.need(path, anything, witness.Absent, "other")
+			w.need(witness.Need{Path: path, Values: []any{witness.Absent, "other"}, Holds: anything})
 			return
 		}
-		w.differs(path, value)
+		w.need(witness.Differs(path, value))
 	default:
-		w.differs(path, value)
+		w.need(witness.Differs(path, value))
 	}
 }
 
@@ -64,7 +63,7 @@ func (w *wishes) member(key string, value any, path []string) {
 	case a == kyverno.Condition, a == kyverno.Global:
 		w.pattern(value, below)
 	case a == kyverno.Add:
-		w.need(below, isMissing, witness.Absent)
+		w.need(witness.Lacks(below))
 		w.merge(value, below)
 	case a != kyverno.NoAnchor:
 		w.unclear = true
@@ -72,18 +71,6 @@ func (w *wishes) member(key string, value any, path []string) {
 	default:
 		w.merge(value, below)
 	}
-}
-
-// differs asks that a field is missing or has another value.
-func (w *wishes) differs(path []string, value any) {
-	var other any = "other"
-	switch value := value.(type) {
-	case bool:
-		other = !value
-	case int64:
-		other = value + 1
-	}
-	w.need(path, func(given any) bool { return !change.Equal(given, value) }, witness.Absent, other)
 }
 
 // operations adds what a JSON Patch asks.
@@ -101,21 +88,21 @@ func (w *wishes) operations(text string) {
 		}
 		isItem := path[len(path)-1] == "-"
 		if len(path) > 1 {
-			w.need(path[:len(path)-1], anything, witness.Present, witness.Absent)
+			w.need(witness.Need{Path: path[:len(path)-1], Values: []any{witness.Present, witness.Absent}, Holds: anything})
 		}
 		switch op.At("op").Text() {
 		case "test":
-			w.need(path, func(given any) bool { return change.Equal(given, value) }, value)
+			w.need(witness.Is(path, value))
 		case "remove":
-			w.need(path, isThere, witness.Present)
+			w.need(witness.Exists(path))
 		case "move", "copy":
-			w.need(jsonpatch.Keys(op.At("from").Text()), isThere, witness.Present)
+			w.need(witness.Exists(jsonpatch.Keys(op.At("from").Text())))
 		case "replace":
-			w.need(path, isThere, witness.Present)
-			w.differs(path, value)
+			w.need(witness.Exists(path))
+			w.need(witness.Differs(path, value))
 		default:
 			if !isItem {
-				w.differs(path, value)
+				w.need(witness.Differs(path, value))
 			}
 		}
 	}
@@ -136,7 +123,7 @@ func (w *wishes) foreach(entry policy.Node) {
 	}
 	element := append(slices.Clip(list.path), "0")
 	w.elements = append(w.elements, element)
-	w.need(element, isThere, witness.Present)
+	w.need(witness.Exists(element))
 	any := entry.At("preconditions", "any").Items()
 	w.conditions(entry.At("preconditions"), orOne(any)[0])
 	w.unclear = w.unclear || len(any) > 1

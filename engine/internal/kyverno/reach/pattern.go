@@ -16,15 +16,15 @@ import (
 func (w *wishes) pattern(value any, path []string) {
 	switch value := value.(type) {
 	case map[string]any:
-		w.need(path, isThere, witness.Present)
+		w.need(witness.Exists(path))
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			a, bare := kyverno.ParseAnchor(key)
-			below := append(slices.Clip(path), textFor(bare))
+			below := append(slices.Clip(path), witness.TextFor(bare))
 			switch {
 			case kyverno.HasSubstitutions(key) || a == kyverno.Equality || a == kyverno.Existence || a == kyverno.Negation && wildcard.Has(bare):
 				w.unclear = true
 			case a == kyverno.Negation || a == kyverno.Add:
-				w.need(below, isMissing, witness.Absent)
+				w.need(witness.Lacks(below))
 			default:
 				w.pattern(value[key], below)
 			}
@@ -42,18 +42,10 @@ func (w *wishes) pattern(value any, path []string) {
 			w.unclear = true
 			return
 		}
-		w.need(path, func(given any) bool {
+		w.need(witness.Need{Path: path, Values: valuesFor(value), Holds: func(given any) bool {
 			return given != nil && (kyverno.Matches(given, value) || kyverno.Matches(jmespath.Text(given), value))
-		}, valuesFor(value)...)
+		}})
 	}
-}
-
-// textFor returns a text that matches a pattern with wildcards.
-func textFor(pattern string) string {
-	if strings.Trim(pattern, "*") == "" {
-		return "example"
-	}
-	return strings.NewReplacer("*", "", "?", "x").Replace(pattern)
 }
 
 // valuesFor returns values among which are some that match a pattern, and some that do not.
@@ -88,9 +80,9 @@ func valuesForText(condition string) []any {
 		return append(numbersFor(from), numbersFor(to)...)
 	}
 	if operator == "" {
-		return append([]any{textFor(condition)}, numbersFor(condition)...)
+		return append([]any{witness.TextFor(condition)}, numbersFor(condition)...)
 	}
-	return append(numbersFor(operand), textFor(operand))
+	return append(numbersFor(operand), witness.TextFor(operand))
 }
 
 // numbersFor returns a number in a text and those around it, with and without their unit.

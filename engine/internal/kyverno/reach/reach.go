@@ -11,27 +11,35 @@ import (
 
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/schema"
-	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/internal/witness"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
-// A rule that matches more kinds than mostKinds is meant for any object. One with more ways to reach its
-// change than mostWays is not tried.
-const (
-	mostKinds = 12
-	mostWays  = 24
-)
+// mostWays is how many ways to its change a rule may have that is tried.
+const mostWays = 24
 
-// Goals returns what a rule asks of objects before it changes them: a goal for each of its blocks, of the
-// conditions of which any must hold, and of its entries of foreach.
-func Goals(r kyverno.Rule, schemas *schema.Registry) (goals []witness.Goal) {
+// Rules returns the rules of a sound document, with a goal for each of its blocks, of the conditions of
+// which any must hold, and of its entries of foreach.
+func Rules(l *kyverno.Language, d *manifest.Document, schemas *schema.Registry) (rules []witness.Rule) {
+	read, problems := l.Rules(d)
+	if source.HasErrors(problems) {
+		return nil
+	}
+	for _, r := range read {
+		rules = append(rules, witness.Rule{ID: r.ID(), Document: d, At: r.At(r.Root.At("mutate").Path), Program: l.Alone(r), Goals: goals(r, schemas)})
+	}
+	return rules
+}
+
+func goals(r kyverno.Rule, schemas *schema.Registry) (goals []witness.Goal) {
 	mutate := r.Root.At("mutate")
 	if r.Generated || r.AsksOperation() || mutate.At("targets").Given() {
 		return nil
 	}
 	kinds, all := r.Kinds(schemas)
-	if !all || len(kinds) == 0 || len(kinds) > mostKinds {
+	if !all || len(kinds) == 0 || len(kinds) > witness.MostKinds {
 		return nil
 	}
 	ways, clear := waysOf(r, kinds)
@@ -123,12 +131,11 @@ type wishes struct {
 }
 
 // need adds a need of a field, and of the same field in the second elements of a foreach: objects may have
-// two, and a rule fails if one of them fails. Values that are Present or Absent are "example" and nil for
-// holds.
-func (w *wishes) need(path []string, holds func(value any) bool, values ...any) {
-	paths := [][]string{slices.Clone(path)}
+// two, and a rule fails if one of them fails.
+func (w *wishes) need(n witness.Need) {
+	paths := [][]string{slices.Clone(n.Path)}
 	for _, e := range w.elements {
-		if len(path) < len(e) || !slices.Equal(path[:len(e)], e) {
+		if len(n.Path) < len(e) || !slices.Equal(n.Path[:len(e)], e) {
 			continue
 		}
 		for _, p := range slices.Clone(paths) {
@@ -138,31 +145,18 @@ func (w *wishes) need(path []string, holds func(value any) bool, values ...any) 
 		}
 	}
 	for _, p := range paths {
-		w.needs = append(w.needs, witness.Need{Path: p, Values: values, Holds: func(value any) bool {
-			switch value {
-			case witness.Present:
-				value = "example"
-			case witness.Absent:
-				value = nil
-			}
-			return holds(value)
-		}})
+		w.needs = append(w.needs, witness.Need{Path: p, Values: n.Values, Holds: n.Holds})
 	}
 }
 
-func anything(any) bool        { return true }
-func isThere(value any) bool   { return value != nil }
-func isMissing(value any) bool { return value == nil }
+func anything(any) bool { return true }
 
 // match adds the names, labels and annotations that a match block selects. An object that does not match
 // for another reason shows nothing.
 func (w *wishes) match(resources policy.Node) {
 	one := func(patterns []string, path ...string) {
 		if len(patterns) > 0 {
-			w.need(path, func(value any) bool {
-				text, _ := value.(string)
-				return slices.ContainsFunc(patterns, func(p string) bool { return wildcard.Match(p, text) })
-			}, textFor(patterns[0]))
+			w.need(witness.OneOf(path, patterns))
 		}
 	}
 	one(resources.At("names").Texts(), "metadata", "name")
@@ -170,26 +164,12 @@ func (w *wishes) match(resources policy.Node) {
 		one([]string{name}, "metadata", "name")
 	}
 	one(resources.At("namespaces").Texts(), "metadata", "namespace")
-	for _, list := range []struct {
-		key  string
-		node policy.Node
-	}{{"annotations", resources.At("annotations")}, {"labels", resources.At("selector", "matchLabels")}} {
-		for _, key := range slices.Sorted(maps.Keys(list.node.Object())) {
-			one([]string{list.node.At(key).Text()}, "metadata", list.key, textFor(key))
-		}
+	annotations := resources.At("annotations")
+	for _, key := range slices.Sorted(maps.Keys(annotations.Object())) {
+		one([]string{annotations.At(key).Text()}, "metadata", "annotations", witness.TextFor(key))
 	}
-	for _, item := range resources.At("selector", "matchExpressions").Items() {
-		label := []string{"metadata", "labels", item.At("key").Text()}
-		switch values := item.At("values").Texts(); item.At("operator").Text() {
-		case "In":
-			one(values, label...)
-		case "Exists":
-			w.need(label, isThere, "example")
-		case "NotIn":
-			w.need(label, func(value any) bool { text, _ := value.(string); return !slices.Contains(values, text) }, witness.Absent, "example")
-		default:
-			w.need(label, isMissing, witness.Absent)
-		}
+	for _, n := range witness.Selected(resources.At("selector"), "metadata", "labels") {
+		w.need(n)
 	}
 }
 
@@ -215,10 +195,10 @@ func (w *wishes) condition(n policy.Node) {
 		w.unclear = true
 		return
 	}
-	w.need(field.path, func(given any) bool {
+	w.need(witness.Need{Path: field.path, Values: append(valuesFor(value), "example", true, false, int64(1), witness.Absent), Holds: func(given any) bool {
 		if given == nil {
 			given = field.or
 		}
 		return kyverno.Holds(operator, given, value)
-	}, append(valuesFor(value), "example", true, false, int64(1), witness.Absent)...)
+	}})
 }
