@@ -181,6 +181,19 @@ func (d *Document) In(path change.Path, offset int) source.Position {
 	return d.unit.stream.position(d.unit.tape().offsetIn(d.root, path, offset))
 }
 
+// KeyIn returns the position of the byte at offset in the key at the end of path. It is exact for
+// documents that the scanner reads, and that of the key for others.
+func (d *Document) KeyIn(path change.Path, offset int) source.Position {
+	if d.unit.stream.origin != nil || d.unit.rewritten != nil {
+		return d.Key(path)
+	}
+	t := d.unit.tape()
+	if _, key := t.find(d.root, path); key >= 0 && t.nodes[key].kind.isScalar() {
+		return d.unit.stream.position(t.byteOf(key, offset))
+	}
+	return d.Key(path)
+}
+
 // Line returns the line of the stream that has p, without its line break.
 func (d *Document) Line(p source.Position) string { return d.unit.stream.line(p.Line) }
 

@@ -78,10 +78,15 @@ func (t *tape) offset(i int, path change.Path) int {
 // offsetIn returns the offset of the byte want of the string at path.
 func (t *tape) offsetIn(i int, path change.Path, want int) int {
 	value, _ := t.find(i, path)
-	n := &t.nodes[value]
-	if !n.kind.isScalar() || n.kind == absent {
+	if n := &t.nodes[value]; !n.kind.isScalar() || n.kind == absent {
 		return t.offset(i, path)
 	}
+	return t.byteOf(value, want)
+}
+
+// byteOf returns the offset of the byte want of the scalar at index i.
+func (t *tape) byteOf(i, want int) int {
+	n := &t.nodes[i]
 	end := int(n.end)
 	if n.kind == singleQuoted || n.kind == doubleQuoted {
 		end--

@@ -265,3 +265,17 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+// TestKeyIn checks the positions of bytes in keys.
+func TestKeyIn(t *testing.T) {
+	stream, problems := Read("a.yaml", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  \"\\u00e9-x\": a\n  'it''s': b\n"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for key, want := range map[string]string{"é-x": "5:10", "it's": "6:7"} {
+		offset := strings.IndexAny(key, "x'")
+		if got := stream.Documents()[0].KeyIn(change.Path{change.Key("data"), change.Key(key)}, offset); got.String() != "a.yaml:"+want {
+			t.Errorf("%s: %s, not %s", key, got, want)
+		}
+	}
+}

@@ -487,7 +487,7 @@ func (d *definition) checkCalls() (found []source.Diagnostic) {
 		if err != nil {
 			continue // it was compiled
 		}
-		for _, p := range jmespath.Kyverno().Check(e.text, n) {
+		for _, p := range jmespath.Kyverno().Check(n) {
 			at := e.at(d.document, p.Offset)
 			found = append(found, source.Diagnostic{
 				At: at, Severity: source.Warning, Code: source.CodeCallFails, Subject: d.document.Kind().Kind + " " + d.key(),

@@ -21,6 +21,8 @@ const (
 	boolean
 	list
 	object
+	// mixed is a list or a map, or a value of another kind.
+	mixed
 )
 
 // code is a CEL expression with what is known about its value.
@@ -220,13 +222,12 @@ func computed(x expr.Expr, k kind) code { return code{x: x, kind: k} }
 
 // kindOf returns the kind that all types have in common.
 func kindOf(types []*schema.Type) kind {
-	found := anything
-	for i, t := range types {
-		k := kindOfType(t)
-		if i > 0 && k != found {
-			return anything
-		}
-		found = k
+	if len(types) == 0 {
+		return anything
+	}
+	found := kindOfType(types[0])
+	for _, t := range types[1:] {
+		found = common(found, kindOfType(t))
 	}
 	return found
 }
@@ -391,7 +392,7 @@ func (c code) orValue(other code) code {
 	}
 	result := code{x: c.maybe.OrValue(other.x), kind: c.kind, types: c.types}
 	if other.kind != c.kind {
-		result.kind, result.types = anything, nil
+		result.kind, result.types = common(c.kind, other.kind), nil
 	}
 	return result
 }
@@ -422,7 +423,7 @@ func (c code) asText() (code, error) {
 		return code{}, noFormf("write its text", "a %s as part of a text", nameOf(c.constant))
 	case c.kind == text:
 		return c, nil
-	case c.kind == list || c.kind == object:
+	case c.kind == list || c.kind == object || c.kind == mixed:
 		return code{}, noFormf("select the field that matters", "a list or a map as part of a text, as JSON")
 	case c.isNull && c.mayMiss():
 		return code{}, noFormf("give a default with ||", "a value as part of a text that may be null")

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,52 +22,46 @@ type condition struct {
 
 // preconditions converts preconditions. Those in any become one condition.
 func (s *scope) preconditions(n policy.Node) ([]expr.Expr, error) {
-	any, err := collect(n.At("any").Items(), s.condition)
-	if err != nil {
-		return nil, err
-	}
+	any, anyErr := collect(n.At("any").Items(), s.condition)
 	all, err := collect(append(n.At("all").Items(), n.Items()...), s.condition)
 	if len(any) > 0 {
 		all = append([]expr.Expr{expr.Or(any...)}, all...)
 	}
-	return slices.DeleteFunc(all, func(x expr.Expr) bool { return expr.Equal(x, expr.True) }), err
+	return slices.DeleteFunc(all, func(x expr.Expr) bool { return expr.Equal(x, expr.True) }), errors.Join(anyErr, err)
 }
 
-// collect returns what becomes of all items, up to the first error.
+// collect returns what becomes of all items, or their errors.
 func collect[T, R any](items []T, of func(T) (R, error)) (all []R, err error) {
 	for _, item := range items {
-		r, err := of(item)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
+		r, problem := of(item)
+		all, err = append(all, r), errors.Join(err, problem)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return all, nil
 }
 
 // condition converts one condition. To Kyverno, a condition about null is false.
 func (s *scope) condition(n policy.Node) (expr.Expr, error) {
-	var sides [2]code
 	given := expr.True
+	operator := strings.ToLower(n.At("operator").Text())
 	s.rule.at = n.Path
-	for i, name := range []string{"key", "value"} {
+	sides, err := collect([]string{"key", "value"}, func(name string) (code, error) {
 		c, err := s.operand(n.At(name).Value)
-		if err != nil {
-			return expr.Expr{}, s.rule.failed(n.At(name).Path, err)
-		}
-		if c.isNull && c.mayMiss() {
-			if i == 1 && strings.HasPrefix(strings.ToLower(n.At("operator").Text()), "notequal") {
-				return expr.Expr{}, s.rule.failed(n.At(name).Path, noFormf("give it a default with ||", "a comparison with a value that may be null"))
+		if err == nil && c.isNull && c.mayMiss() {
+			if name == "value" && strings.HasPrefix(operator, "notequal") {
+				err = noFormf("give it a default with ||", "a comparison with a value that may be null")
 			}
 			given = expr.And(given, c.present())
 		}
-		sides[i] = c
-	}
-	x, err := s.compare(strings.ToLower(n.At("operator").Text()), sides[0], sides[1])
+		return c, s.rule.failed(n.At(name).Path, err)
+	})
 	if err != nil {
-		return expr.Expr{}, s.rule.failed(n.Path, err)
+		return expr.Expr{}, err
 	}
-	return expr.And(given, x), nil
+	x, err := s.compare(operator, sides[0], sides[1])
+	return expr.And(given, x), s.rule.failed(n.Path, err)
 }
 
 func (s *scope) compare(operator string, key, value code) (expr.Expr, error) {
@@ -404,38 +399,34 @@ func (s *scope) listPattern(value code, pattern []any) (expr.Expr, error) {
 }
 
 func (s *scope) mapPattern(value code, pattern map[string]any) (expr.Expr, error) {
-	var all []expr.Expr
-	for _, key := range sortedKeys(pattern) {
-		anchor, bare := kyverno.ParseAnchor(key)
-		if wildcard.Has(bare) {
-			return expr.Expr{}, within(inKey(noFormf("", "a condition about keys with wildcards")), change.Key(key))
-		}
-		member := value.field(bare)
-		has := member.present()
-		if anchor == kyverno.Negation {
-			all = append(all, expr.Not(has))
-			continue
-		}
-		below, err := s.pattern(member, pattern[key])
-		if err != nil {
-			return expr.Expr{}, within(err, change.Key(key))
-		}
-		switch anchor {
-		case kyverno.Equality, kyverno.Global:
-			all = append(all, expr.Or(expr.Not(has), below))
-		case kyverno.Condition:
-			all = append(all, has, below)
-		case kyverno.NoAnchor:
-			if kyverno.Matches(nil, pattern[key]) { // a missing value matches
-				all = append(all, expr.Or(expr.Not(has), below))
-				continue
-			}
-			all = append(all, has, below)
-		default:
-			return expr.Expr{}, noFormf("", "the anchor %s( ) in a condition", anchor)
-		}
+	all, err := collect(sortedKeys(pattern), func(key string) (expr.Expr, error) {
+		x, err := s.memberPattern(value, key, pattern[key])
+		return x, within(err, change.Key(key))
+	})
+	return expr.And(all...), err
+}
+
+// memberPattern returns a test whether a field of a value matches a pattern.
+func (s *scope) memberPattern(value code, key string, pattern any) (expr.Expr, error) {
+	anchor, bare := kyverno.ParseAnchor(key)
+	if wildcard.Has(bare) {
+		return expr.Expr{}, inKey(noFormf("", "a condition about keys with wildcards"))
 	}
-	return expr.And(all...), nil
+	member := value.field(bare)
+	has := member.present()
+	if anchor == kyverno.Negation {
+		return expr.Not(has), nil
+	}
+	below, err := s.pattern(member, pattern)
+	switch {
+	case err != nil:
+		return expr.Expr{}, err
+	case anchor == kyverno.Equality, anchor == kyverno.Global, anchor == kyverno.NoAnchor && kyverno.Matches(nil, pattern): // a missing value matches
+		return expr.Or(expr.Not(has), below), nil
+	case anchor == kyverno.Condition, anchor == kyverno.NoAnchor:
+		return expr.And(has, below), nil
+	}
+	return expr.Expr{}, inKey(noFormf("", "the anchor %s( ) in a condition", anchor))
 }
 
 // alternatives converts patterns like "a | >1 & <5".

@@ -86,6 +86,8 @@ func (c *converter) report(severity source.Severity, path change.Path, text, adv
 func (c *converter) positionOf(e *noForm, path change.Path) source.Position {
 	d := c.rule.Document
 	switch {
+	case e.isKey && e.offset > 0 && !c.rule.Generated:
+		return d.KeyIn(path, e.offset)
 	case e.isKey:
 		return d.Key(path)
 	case e.offset > 0 && !c.rule.Generated: // whose texts are not those of the document
@@ -97,7 +99,13 @@ func (c *converter) positionOf(e *noForm, path change.Path) source.Position {
 // failed reports an error in the conversion of the part at a path.
 func (c *converter) failed(path change.Path, err error) error {
 	var none *noForm
+	var all several
 	switch {
+	case errors.As(err, &all):
+		for _, one := range all.Unwrap() {
+			_ = c.failed(path, one)
+		}
+		return errReported
 	case err == nil, errors.Is(err, errReported):
 		return err
 	case errors.As(err, &none):
@@ -128,9 +136,7 @@ func (c *converter) convert() error {
 	s := &scope{rule: c, vars: map[string]code{}}
 	c.at = root.At("preconditions").Path
 	conditions, err := s.preconditions(root.At("preconditions"))
-	if err != nil {
-		return c.failed(root.At("preconditions").Path, err)
-	}
+	unconditional := c.failed(root.At("preconditions").Path, err)
 	conditions = slices.DeleteFunc(conditions, c.narrows)
 	named := numbered("precondition", conditions)
 	if len(named) == 1 {
@@ -151,7 +157,7 @@ func (c *converter) convert() error {
 	for _, d := range c.rule.Deviations(c.changed().types) {
 		c.warn(d.Path, "the converted policy does as documented: "+d.Documented+"; Kyverno "+d.Does, d.Advice)
 	}
-	return c.patches(s, mutate)
+	return errors.Join(unconditional, c.patches(s, mutate))
 }
 
 // patches converts the patch of a mutate block.
@@ -163,12 +169,8 @@ func (c *converter) patches(s *scope, n policy.Node) error {
 	case n.At("patchesJson6902").Given():
 		return c.operations(s, n.At("patchesJson6902"), nil)
 	case n.At("foreach").Given():
-		for _, entry := range n.At("foreach").Items() {
-			if err := c.foreach(s, entry, nil); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := collect(n.At("foreach").Items(), func(entry policy.Node) (any, error) { return nil, c.foreach(s, entry) })
+		return err
 	}
 	for _, key := range []string{"overlay", "patches"} {
 		if old := n.At(key); old.Given() {
@@ -234,6 +236,9 @@ func (c *converter) entry(s *scope, name string) (code, error) {
 			return c.named(name, found), nil
 		}
 	}
+	if strings.HasPrefix(name, "element") { // Kyverno knows it in a foreach only
+		return code{}, noFormf("write patchesJson6902", "%s in a patch that does not change the elements", name)
+	}
 	return code{}, noFormf("", "%s is not defined", name)
 }
 
@@ -285,10 +290,9 @@ func (s *scope) variableOf(n policy.Node) (code, error) {
 		if n.At("value").Given() {
 			value, err = s.searched(value, path)
 		} else {
-			text := strings.TrimSpace(path.Text())
-			inner := strings.TrimPrefix(text, "{{")
+			inner, begin := trimmed(path.Text(), "{{")
 			value, err = s.expression(strings.TrimSuffix(inner, "}}"))
-			err = inText(err, strings.Index(path.Text(), text)+len(text)-len(inner))
+			err = inText(err, begin)
 		}
 		if err != nil {
 			return code{}, placed(err, path.Path)
@@ -387,21 +391,21 @@ func (s *scope) apiCall(n policy.Node) (code, error) {
 	if n.At("service").Given() || n.At("method").Text() == "POST" || n.At("data").Given() {
 		return code{}, noFormf("write it with http.Get or http.Post", "a call of a service")
 	}
-	apiVersion, resource, namespace, name, ok := resourceOf(n.At("urlPath").Text())
-	if !ok {
-		return code{}, noFormf("write it with resource.Get, resource.List or http.Get", "a call of %s", n.At("urlPath").Text())
-	}
 	path := n.At("urlPath")
-	of, err := s.text(namespace)
-	if err != nil {
-		return code{}, placed(inText(err, strings.Index(path.Text(), namespaces)+len(namespaces)), path.Path)
+	apiVersion, resource, namespace, name, ok := resourceOf(path.Text())
+	if !ok {
+		return code{}, placed(noFormf("write it with resource.Get, resource.List or http.Get", "a call of %s", path.Text()), path.Path)
 	}
 	function, named := "List", code{}
-	if name != "" {
+	of, err := s.key(namespace)
+	if name.text != "" {
+		var nameErr error
 		function = "Get"
-		if named, err = s.text(name); err != nil {
-			return code{}, placed(inText(err, strings.LastIndex(path.Text(), name)), path.Path)
-		}
+		named, nameErr = s.key(name)
+		err = errors.Join(err, nameErr)
+	}
+	if err != nil {
+		return code{}, placed(err, path.Path)
 	}
 	found, err := s.rule.lookup(function, apiVersion, resource, of, named)
 	if err != nil {
@@ -414,28 +418,32 @@ func (s *scope) apiCall(n policy.Node) (code, error) {
 	return result, err
 }
 
-// namespaces begins the part of a path of a URL that names a namespace.
-const namespaces = "/namespaces/"
+// key converts a part of a path.
+func (s *scope) key(k pathKey) (code, error) {
+	c, err := s.text(k.text)
+	return c, inText(err, k.at)
+}
 
 // resourceOf returns the parts of the path of a URL: /api/v1/namespaces/NAMESPACE/RESOURCE/NAME,
-// /apis/GROUP/VERSION/…; false if it has others.
-func resourceOf(urlPath string) (apiVersion, resource, namespace, name string, ok bool) {
-	parts := strings.Split(strings.Trim(urlPath, "/"), "/")
+// /apis/GROUP/VERSION/…; false if it has others, or computes its resource.
+func resourceOf(urlPath string) (apiVersion, resource string, namespace, name pathKey, ok bool) {
+	parts := slices.DeleteFunc(splitPath(urlPath), func(k pathKey) bool { return k.text == "" })
 	switch {
-	case len(parts) > 2 && parts[0] == "api":
-		apiVersion, parts = parts[1], parts[2:]
-	case len(parts) > 3 && parts[0] == "apis":
-		apiVersion, parts = parts[1]+"/"+parts[2], parts[3:]
+	case len(parts) > 2 && parts[0].text == "api":
+		apiVersion, parts = parts[1].text, parts[2:]
+	case len(parts) > 3 && parts[0].text == "apis":
+		apiVersion, parts = parts[1].text+"/"+parts[2].text, parts[3:]
 	default:
-		return "", "", "", "", false
+		return "", "", pathKey{}, pathKey{}, false
 	}
-	if parts[0] == "namespaces" && len(parts) > 2 {
+	if parts[0].text == "namespaces" && len(parts) > 2 {
 		namespace, parts = parts[1], parts[2:]
 	}
 	if len(parts) == 2 {
 		name = parts[1]
 	}
-	return apiVersion, parts[0], namespace, name, len(parts) <= 2 && !strings.Contains(strings.Join(parts, ""), "?")
+	hasQuery := slices.ContainsFunc(parts, func(k pathKey) bool { return strings.Contains(k.text, "?") })
+	return apiVersion, parts[0].text, namespace, name, len(parts) <= 2 && !hasQuery && !kyverno.HasSubstitutions(apiVersion+parts[0].text)
 }
 
 func sortedKeys(object map[string]any) []string { return slices.Sorted(maps.Keys(object)) }

@@ -9,7 +9,7 @@ import (
 )
 
 // foreach converts an entry of foreach.
-func (c *converter) foreach(s *scope, entry policy.Node, outer *loop) error {
+func (c *converter) foreach(s *scope, entry policy.Node) error {
 	list, err := s.expression(entry.At("list").Text())
 	if err != nil {
 		return c.failed(entry.At("list").Path, err)

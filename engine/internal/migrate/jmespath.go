@@ -23,8 +23,10 @@ type noForm struct {
 	// in the document. isKey says that the part is the key at the path.
 	path            change.Path
 	isKey, isPlaced bool
-	// offset is the place of the part in the text at the path, in bytes; 0 for the whole text.
-	offset int
+	// offset is the place of the part in the text at the path, in bytes; 0 for the whole text. isExact
+	// says that it is the place of a part of an expression.
+	offset  int
+	isExact bool
 }
 
 // Error implements error.
@@ -34,8 +36,19 @@ func noFormf(advice, format string, args ...any) error {
 	return &noForm{why: fmt.Sprintf(format, args...), advice: advice}
 }
 
+// several are errors that were joined.
+type several interface{ Unwrap() []error }
+
 // moved returns an error with a change, if it is a noForm.
 func moved(err error, to func(*noForm)) error {
+	var all several
+	if errors.As(err, &all) {
+		var changed error
+		for _, one := range all.Unwrap() {
+			changed = errors.Join(changed, moved(one, to))
+		}
+		return changed
+	}
 	var none *noForm
 	if !errors.As(err, &none) || none.isPlaced {
 		return err
@@ -105,13 +118,13 @@ func (s *scope) value(value any) (any, error) {
 		return c, err
 	case []any:
 		items := make([]any, len(value))
+		var problems error
 		for i, item := range value {
 			var err error
-			if items[i], err = s.value(item); err != nil {
-				return nil, within(err, change.Index(i))
-			}
+			items[i], err = s.value(item)
+			problems = errors.Join(problems, within(err, change.Index(i)))
 		}
-		return items, nil
+		return items, problems
 	case map[string]any:
 		pairs, err := collect(sortedKeys(value), func(key string) (pair, error) {
 			name, err := s.text(key)
@@ -147,33 +160,31 @@ func (s *scope) text(written string) (code, error) {
 	if rest := innermost().ReplaceAllString(written, ""); strings.Contains(rest, "{{") {
 		return code{}, noFormf("write the expression without variables within", "an expression that contains variables: %s", written)
 	}
-	if len(found) == 1 && found[0][0] == 0 && found[0][1] == len(written) {
-		c, err := s.expression(written[2 : len(written)-2])
-		return c, inText(err, 2)
-	}
-	return s.joined(written, found, original)
+	c, err := s.joined(written, found)
+	return c, moved(err, func(e *noForm) { e.offset = original(e.offset) })
 }
 
-// joined converts a text with variables at some places. original returns the place of a byte in the
-// document.
-func (s *scope) joined(written string, found [][]int, original func(int) int) (code, error) {
+// joined converts a text with variables at some places.
+func (s *scope) joined(written string, found [][]int) (code, error) {
+	values, err := collect(found, func(at []int) (code, error) {
+		c, err := s.expression(written[at[0]+2 : at[1]-2])
+		if isWhole := at[0] == 0 && at[1] == len(written); err == nil && !isWhole {
+			c, err = c.asText()
+		}
+		return c, inText(err, at[0]+2)
+	})
+	if err != nil || len(found) == 1 && found[0][0] == 0 && found[0][1] == len(written) {
+		return append(values, code{})[0], err
+	}
 	var parts []expr.Expr
 	end := 0
-	for _, at := range append(found, []int{len(written), len(written)}) {
+	for i, at := range append(found, []int{len(written), len(written)}) {
 		if end < at[0] {
 			parts = append(parts, expr.Literal(written[end:at[0]]))
 		}
-		if end = at[1]; at[0] == end {
-			break
+		if end = at[1]; i < len(values) {
+			parts = append(parts, values[i].x)
 		}
-		c, err := s.expression(written[at[0]+2 : end-2])
-		if err == nil {
-			c, err = c.asText()
-		}
-		if err != nil {
-			return code{}, inText(err, original(at[0])+2)
-		}
-		parts = append(parts, c.x)
 	}
 	return computed(expr.Plus(parts...), text), nil
 }
@@ -217,16 +228,24 @@ func (s *scope) quoted(written string) (text string, original func(int) int, wit
 
 // expression converts a JMESPath expression.
 func (s *scope) expression(written string) (code, error) {
-	c, err := s.converted(written)
-	return c, inText(err, len(written)-len(strings.TrimLeftFunc(written, unicode.IsSpace)))
+	inner, begin := trimmed(written, "-")
+	c, err := s.converted(inner)
+	return c, inText(err, begin)
+}
+
+// trimmed returns a text without blanks around it and without a prefix, and the place where the rest
+// begins.
+func trimmed(text, prefix string) (rest string, begin int) {
+	rest = strings.TrimPrefix(strings.TrimLeftFunc(text, unicode.IsSpace), prefix)
+	rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+	return strings.TrimSpace(rest), len(text) - len(rest)
 }
 
 func (s *scope) converted(written string) (code, error) {
-	written = strings.TrimPrefix(strings.TrimSpace(written), "-")
 	if strings.Contains(written, "{{") {
 		return code{}, noFormf("write the expression without variables within", "an expression that contains variables: %s", written)
 	}
-	node, err := jmespath.Parse(strings.TrimSpace(written))
+	node, err := jmespath.Parse(written)
 	if err != nil {
 		return code{}, err
 	}
@@ -235,15 +254,29 @@ func (s *scope) converted(written string) (code, error) {
 	case err != nil:
 		return code{}, err
 	case c.x.IsZero():
-		return code{}, noFormf("name the fields that matter", "%s as a whole", strings.TrimSpace(written))
+		return code{}, noFormf("name the fields that matter", "%s as a whole", written)
 	case c.unclear:
-		return code{}, noFormf("give a default with ||", "%s, which is null or fails if it is missing, depending on what is missing", strings.TrimSpace(written))
+		return code{}, noFormf("give a default with ||", "%s, which is null or fails if it is missing, depending on what is missing", written)
 	}
 	return c, nil
 }
 
-// node converts a part of an expression.
+// node converts a part of an expression. An error is at the innermost part.
 func (s *scope) node(n jmespath.Node) (code, error) {
+	c, err := s.part(n)
+	return c, atPart(err, n)
+}
+
+// atPart returns an error as an error in a part of an expression, unless it is in a part of this already.
+func atPart(err error, n jmespath.Node) error {
+	return moved(err, func(e *noForm) {
+		if !e.isExact {
+			e.offset, e.isExact = n.Offset, true
+		}
+	})
+}
+
+func (s *scope) part(n jmespath.Node) (code, error) {
 	switch n.Op {
 	case jmespath.OpField:
 		return s.name(n.Name)
@@ -377,7 +410,8 @@ func (s *scope) selected(n jmespath.Node) (code, error) {
 	}
 	right := n.Children[1]
 	if left.isRoot() {
-		return s.ofRoot(left, right)
+		c, err := s.ofRoot(left, right)
+		return c, atPart(err, right)
 	}
 	if n.Op == jmespath.OpPipe && left.mayMiss() {
 		left.isNull, left.unclear = true, false
@@ -471,9 +505,14 @@ func isCondition(n jmespath.Node) bool {
 	return false
 }
 
+// common returns the kind of a value that is one of two others.
 func common(a, b kind) kind {
-	if a == b {
+	holds := func(k kind) bool { return k == list || k == object || k == mixed }
+	switch {
+	case a == b:
 		return a
+	case holds(a) || holds(b):
+		return mixed
 	}
 	return anything
 }

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,18 +24,20 @@ func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
 		return c.failed(n.Path, err)
 	}
 	earlier := len(c.mutations)
+	var problems error
 	for i, item := range (policy.Node{Value: patch.nested.Value()}).Items() {
 		inputs, err := c.operation(s, item.Object(), l)
 		if err != nil {
-			return c.failed(n.Path, moved(within(err, change.Index(i)), func(e *noForm) {
+			problems = errors.Join(problems, c.failed(n.Path, moved(within(err, change.Index(i)), func(e *noForm) {
 				e.path, e.offset = nil, patch.offset(e.path, e.offset)
-			}))
+			})))
+			continue
 		}
 		if c.isWritten(inputs, c.mutations[earlier:len(c.mutations)-1]) {
 			return c.refuse(n.Path, "an earlier operation changes what this one reads, and Kyverno computes the values of all before it changes the object", "make it a rule of its own, or write the earlier operation last")
 		}
 	}
-	return nil
+	return problems
 }
 
 // isWritten reports whether mutations write what expressions read.
@@ -60,13 +63,13 @@ func readPatchText(text string) (p patchText, err error) {
 		quoted.WriteByte(c)
 	}
 	for line := range strings.Lines(text) {
-		_, rest, found := strings.Cut(line, ": ")
-		rest = strings.TrimSpace(rest)
+		key, rest, found := strings.Cut(line, ": ")
+		rest, at := trimmed(rest, "")
 		if !found || !strings.HasPrefix(rest, "{{") || !strings.HasSuffix(rest, "}}") {
 			quoted.WriteString(line)
 			continue
 		}
-		at := strings.Index(line, rest)
+		at += len(key) + len(": ")
 		quoted.WriteString(line[:at])
 		insert('"')
 		for _, r := range rest {
@@ -97,12 +100,9 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop) (inputs 
 	}
 	pointer, _ := fields["path"].(string)
 	at, err := c.pointed(inner, pointer, l)
-	if err != nil {
-		return nil, within(err, change.Key("path"))
-	}
-	value, err := inner.value(fields["value"])
-	if err != nil {
-		return nil, within(err, change.Key("value"))
+	value, valueErr := inner.value(fields["value"])
+	if err != nil || valueErr != nil {
+		return nil, errors.Join(within(err, change.Key("path")), within(valueErr, change.Key("value")))
 	}
 	if l != nil && fields["op"] == "add" {
 		at = c.created(at, l, condition)
@@ -249,21 +249,15 @@ func (l *loop) all(possible choices, condition expr.Expr) expr.Expr {
 // pointed returns the target of a JSON Pointer, which may contain variables.
 func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 	at := c.changed()
-	rest, ok := strings.CutPrefix(pointer, "/")
-	if !ok {
+	keys := splitPath(pointer)
+	if keys[0].text != "" || len(keys) == 1 {
 		return code{}, noFormf("begin it with /", "the path %q of an operation", pointer)
 	}
-	written, begin := splitPointer(rest), len("/")
-	for i, key := range written {
-		next := ""
-		if i < len(written)-1 {
-			next = written[i+1]
-		}
+	for i, key := range keys[1:] {
 		var err error
-		if at, err = c.step(s, at, key, next); err != nil {
-			return code{}, inText(err, begin)
+		if at, err = c.step(s, at, key.text, i == len(keys)-2); err != nil {
+			return code{}, inText(err, key.at)
 		}
-		begin += len(key) + len("/")
 		if l != nil && l.isElement(at.path) { // it exists
 			at = ofPath(at.path.asSure(), at.types)
 		}
@@ -280,28 +274,33 @@ func (l *loop) isElement(p *path) bool {
 	return expr.Equal(p.root, list.root) && slices.EqualFunc(p.parts[:len(list.parts)], list.parts, part.equal)
 }
 
-// splitPointer splits a pointer at the slashes that are not in variables.
-func splitPointer(pointer string) []string {
-	var parts []string
+// pathKey is a part of a JSON Pointer or of the path of a URL, with its place in the text.
+type pathKey struct {
+	text string
+	at   int
+}
+
+// splitPath splits a path at the slashes that are not in variables.
+func splitPath(path string) (keys []pathKey) {
 	depth, start := 0, 0
-	for i := 0; i < len(pointer); i++ {
+	for i := 0; i < len(path); i++ {
 		switch {
-		case strings.HasPrefix(pointer[i:], "{{"):
+		case strings.HasPrefix(path[i:], "{{"):
 			depth++
 			i++
-		case strings.HasPrefix(pointer[i:], "}}"):
+		case strings.HasPrefix(path[i:], "}}"):
 			depth--
 			i++
-		case pointer[i] == '/' && depth == 0:
-			parts = append(parts, pointer[start:i])
+		case path[i] == '/' && depth == 0:
+			keys = append(keys, pathKey{path[start:i], start})
 			start = i + 1
 		}
 	}
-	return append(parts, pointer[start:])
+	return append(keys, pathKey{path[start:], start})
 }
 
 // step returns the code of one part of a pointer.
-func (c *converter) step(s *scope, at code, key, next string) (code, error) {
+func (c *converter) step(s *scope, at code, key string, isLast bool) (code, error) {
 	isList := at.kind == list || at.kind == anything
 	if strings.Contains(key, "{{") {
 		x, err := s.text(jsonpatch.Unescape(key))
@@ -324,7 +323,7 @@ func (c *converter) step(s *scope, at code, key, next string) (code, error) {
 	}
 	index, err := strconv.Atoi(key)
 	switch {
-	case key == "-" && isList, err == nil && isList && index == -1 && next == "":
+	case key == "-" && isList, err == nil && isList && index == -1 && isLast:
 		return ofPath(at.path.then(part{key: "-"}, true), itemTypes(at.types)), nil
 	case err == nil && isList && index == -1:
 		last := expr.Minus(expr.Call("size", at.orEmptyList().x), expr.Literal(1))

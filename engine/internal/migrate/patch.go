@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -122,13 +123,12 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 	if n.Object() == nil {
 		return c.refuse(n.Path, "a patch that is no map", "")
 	}
-	if operations := additions(n.Object(), ""); l != nil && operations != nil {
-		for _, fields := range operations {
-			if _, err := c.operation(s, fields, l); err != nil {
-				return c.failed(n.Path, err)
-			}
-		}
-		return nil
+	if operations := additions(n.Object(), "", nil); l != nil && operations != nil {
+		_, err := collect(operations, func(a addition) (any, error) {
+			read, err := c.operation(s, a.fields, l)
+			return read, moved(err, func(e *noForm) { e.path, e.isKey = a.path, true })
+		})
+		return c.failed(n.Path, err)
 	}
 	c.patch = n.Path
 	b := &builder{c: c, loop: l}
@@ -181,21 +181,27 @@ func (c *converter) anchored(guard expr.Expr) expr.Expr {
 	return expr.True
 }
 
+// addition is an operation of a JSON Patch in place of the part of a strategic merge patch at a path.
+type addition struct {
+	fields map[string]any
+	path   change.Path
+}
+
 // additions returns the operations of a JSON Patch that does the same as a patch whose keys depend
 // on the element of a foreach, and whose values are constants: then the order of the elements does
 // not matter. It is nil for other patches.
-func additions(patch map[string]any, at string) (all []map[string]any) {
+func additions(patch map[string]any, at string, within change.Path) (all []addition) {
 	for _, key := range sortedKeys(patch) {
-		path := at + "/" + jsonpatch.Escape(key)
+		path, place := at+"/"+jsonpatch.Escape(key), append(slices.Clip(within), change.Key(key))
 		anchor, _ := kyverno.ParseAnchor(key)
 		text, isText := patch[key].(string)
 		below, isMap := patch[key].(map[string]any)
 		switch {
 		case anchor == kyverno.NoAnchor && isText && strings.Contains(path, "{{") && !strings.Contains(text, "{{"):
-			all = append(all, map[string]any{"op": "add", "path": path, "value": text})
+			all = append(all, addition{map[string]any{"op": "add", "path": path, "value": text}, place})
 			continue
 		case anchor == kyverno.NoAnchor && isMap:
-			if operations := additions(below, path); operations != nil {
+			if operations := additions(below, path, place); operations != nil {
 				all = append(all, operations...)
 				continue
 			}
@@ -298,15 +304,10 @@ func (b *builder) fields(s *scope, at patched, pattern map[string]any, condition
 	case "replace":
 		return nil, noFormf("write patchesJson6902 that replaces the map", "$patch: replace for a map, whose other keys an ApplyConfiguration keeps")
 	}
-	for _, key := range sortedKeys(pattern) {
-		if key == "$patch" {
-			continue
-		}
-		if err := b.field(s, n, at, key, pattern[key], conditions); err != nil {
-			return nil, err
-		}
-	}
-	return n, nil
+	_, err := collect(sortedKeys(without(pattern, "$patch")), func(key string) (any, error) {
+		return nil, b.field(s, n, at, key, pattern[key], conditions)
+	})
+	return n, err
 }
 
 // leaf returns the node of a value that replaces the value at a place.
@@ -344,6 +345,10 @@ func (b *builder) enter(e change.Element, err *error) (leave func()) {
 func (b *builder) field(s *scope, n *node, at patched, key string, pattern any, conditions *[]expr.Expr) (err error) {
 	defer b.enter(change.Key(key), &err)()
 	anchor, bare := kyverno.ParseAnchor(key)
+	begin := 0
+	if anchor != kyverno.NoAnchor {
+		begin = strings.IndexByte(key, '(') + 1
+	}
 	switch {
 	case strings.HasPrefix(key, "$"):
 		return noFormf("use $patch, or patchesJson6902", "the directive %s, which Kyverno writes into the object", key)
@@ -355,7 +360,7 @@ func (b *builder) field(s *scope, n *node, at patched, key string, pattern any, 
 		name, err = name.asText()
 	}
 	if err != nil {
-		return inKey(err)
+		return inKey(inText(err, begin))
 	}
 	member := at.field(bare)
 	if !name.isConstant {
@@ -470,13 +475,12 @@ func (b *builder) list(s *scope, at patched, pattern []any, conditions *[]expr.E
 	if len(n.items.keys) == 0 && !slices.ContainsFunc(pattern, kyverno.HasAnchors) && !b.isElement(pattern[0]) {
 		return b.leaf(s, at, pattern)
 	}
+	var problems error
 	for i, item := range pattern {
-		if err := b.item(s, n.items, patched{at.at, at.self.item(i)}, i, item, conditions); err != nil {
-			return nil, err
-		}
+		problems = errors.Join(problems, b.item(s, n.items, patched{at.at, at.self.item(i)}, i, item, conditions))
 	}
-	if len(n.items.plain)+len(n.items.each) == 0 {
-		return nil, nil
+	if problems != nil || len(n.items.plain)+len(n.items.each) == 0 {
+		return nil, problems
 	}
 	return n, nil
 }

@@ -47,7 +47,9 @@ func compileJMESPath(text string) (e jmesPath, problems []jmespath.Problem) {
 	case err != nil:
 		return jmesPath{}, []jmespath.Problem{{Text: err.Error()}}
 	}
-	if problems := signatures().Check(text, nodeOf(node)); problems != nil {
+	n := nodeOf(node)
+	n.Place(text)
+	if problems := signatures().Check(n); problems != nil {
 		return jmesPath{}, problems
 	}
 	return jmesPath{counted(inOrder(node))}, nil
@@ -59,6 +61,12 @@ func nodeOf(from parsing.ASTNode) jmespath.Node {
 	switch from.NodeType {
 	case parsing.ASTFunctionExpression:
 		n.Op = jmespath.OpCall
+		n.Name, _ = from.Value.(string)
+	case parsing.ASTField:
+		n.Op = jmespath.OpField
+		n.Name, _ = from.Value.(string)
+	case parsing.ASTKeyValPair:
+		n.Op = jmespath.OpPair
 		n.Name, _ = from.Value.(string)
 	case parsing.ASTLiteral:
 		n.Op = jmespath.OpLiteral
