@@ -222,7 +222,8 @@ func TestBuildReleases(t *testing.T) {
 	for _, helm := range []string{"helm3", "helm4"} {
 		got := withHelm(t, helm, dir)("check", "-v", "--build", "-p", "policies/deny.yaml", "needy")
 		for _, want := range []string{
-			"needy/templates/host.yaml:2:1: error[denied]: ConfigMap/default/two: ", "needy/templates/host.yaml:2:1: error[denied]: ConfigMap/shop/one: ", "    needy@shop/one: rendered here\n",
+			"needy/templates/host.yaml:2:1: error[denied]: ConfigMap/shop/one: ", "    needy@shop/one: rendered here\n",
+			"    the same in 1 more place:\n    needy/templates/host.yaml:2:1: ConfigMap/default/two, rendered in needy@two\n",
 			"needy@three: error[command-failed]: helm template failed: exit status 1\n    Error: execution error at (needy/templates/host.yaml:5:16): host is required\n    if the chart needs values, name their files in .preadmit.yaml: ",
 		} {
 			if !strings.Contains(got, want) {
@@ -383,6 +384,45 @@ func TestBuildVaryingCharts(t *testing.T) {
 	for _, want := range []string{"app/kustomization.yaml:1:14: info[rendering-not-deterministic]: Pod/default/dice-test-", "0 of 6 objects differ"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("there is no %q in\n%s", want, got)
+		}
+	}
+}
+
+// TestBuildFolded shows that a denial of one manifest in several overlays is one message in all formats, at the
+// manifest, with the value there.
+func TestBuildFolded(t *testing.T) {
+	clients(t, "kustomize")
+	dir := t.TempDir()
+	writeAll(t, dir, map[string]string{
+		"old/none.txt":            "",
+		"base/kustomization.yaml": "resources: [web.yaml]\n",
+		"base/web.yaml":           "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: web:latest\n",
+		"policy.yaml": `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: tag}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+  validations: [{expression: "object.spec.containers.all(c, !c.image.endsWith(':latest'))"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: tag}
+spec: {policyName: tag, validationActions: [Deny]}
+`,
+	})
+	for _, name := range []string{"one", "two", "three"} {
+		writeAll(t, dir, map[string]string{name + "/kustomization.yaml": "resources: [../base]\nnamePrefix: " + name + "-\n"})
+	}
+	run := withHelm(t, "kustomize", dir)
+	for _, command := range []string{"check", "diff --base old"} {
+		for format, want := range map[string]string{"text": "\n    base/web.yaml:7:12: object.spec.containers[0].image: ", "json": `"count": 3`, "sarif": "the same in 2 more places", "github": "the same in 2 more places", "junit": `failures="1"`, "markdown": "the same in 2 more places"} {
+			if command == "check" && format == "markdown" {
+				continue
+			}
+			got := run(append(strings.Fields(command), "--build", "-o", format, "-p", "policy.yaml", "one", "two", "three")...)
+			if n := strings.Count(got, "rendered in t"); !strings.Contains(got, want) || n == 0 || strings.Contains(got, "rendered in one") {
+				t.Errorf("%s -o %s: %d overlays, or there is no %q in\n%s", command, format, n, want, got)
+			}
 		}
 	}
 }

@@ -51,6 +51,7 @@ func (a *admission) locate(at source.Position, field change.Path) source.Positio
 // located returns a diagnostic that begins in the repository. Where it was rendered is related.
 func (a *admission) located(d source.Diagnostic) source.Diagnostic {
 	field, _ := change.ParsePath(d.Field)
+	d.Facts = report.LocatedFacts(d.Facts, a.locate)
 	if at := a.locate(d.At, field); at != d.At {
 		d.Related = append(slices.Clone(d.Related), source.Place{Name: source.RenderedHere, At: source.Position{File: d.At.File}})
 		d.At = at

@@ -232,6 +232,7 @@ func (p *Process) reportSince(ctx context.Context, given arguments, results *eng
 	before.config.observers = append(before.config.observers, results.Reuse())
 	after.config.observers = append(after.config.observers, results.Keep())
 	first, second := inBase.files(&before.config), p.files(&after.config)
+	second.inBase = func(name string) bool { _, has := b.place(p, name); return has }
 	after.begin(ctx, p, second, operands)
 	first.stdin, first.reader.Pipes = second.stdin, second.reader.Pipes
 	before.run, before.head = &admission{outcome: engine.Merge(nil)}, after.run.places

@@ -156,7 +156,7 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 	switch {
 	case err != nil:
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "option-value", "%v", err))
-	case len(all) == 0 && !r.config.options.AllowEmpty && r.config.options.Shard == "" && len(f.diagnostics) == 0:
+	case len(all) == 0 && !r.config.options.AllowEmpty && r.config.options.Shard == "" && len(f.diagnostics)+len(f.gone) == 0:
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "empty-stream", "there are no kustomizations and no charts to render").
 			With("leave out --build to evaluate the manifests as they are written"))
 	}

@@ -24,6 +24,10 @@ type files struct {
 	// checking says that the run looks for mistakes in policies.
 	checking    bool
 	diagnostics []source.Diagnostic
+	// inBase reports whether the base has a path, if this is the working tree of diff --base. gone are the errors
+	// for those that the working tree does not have: the report shows what becomes of that.
+	inBase func(name string) bool
+	gone   []source.Diagnostic
 	// configs are the configs for the directories of the configuration file.
 	configs map[int]*config
 	// inNamespaces are the configs of releases with a namespace of their own.
@@ -65,8 +69,8 @@ func (f *files) bounds() manifest.Bounds {
 
 // told returns the diagnostics about the files that were read since the last call.
 func (f *files) told(c *config) []source.Diagnostic {
-	all := slices.Concat(f.diagnostics, f.tellSkipped(c.options.Verbose), f.tellUnrendered())
-	f.diagnostics, f.skipped, f.unrendered = nil, nil, input.Site{}
+	all := slices.Concat(f.gone, f.diagnostics, f.tellSkipped(c.options.Verbose), f.tellUnrendered())
+	f.gone, f.diagnostics, f.skipped, f.unrendered = nil, nil, nil, input.Site{}
 	return all
 }
 
@@ -176,16 +180,32 @@ func (s *fileSet) fail(p path, err error) {
 		d = d.Saying(source.Messagef("%s: the path leads out of %s", source.Name(p.name), source.Literal(p.within.names))).With(p.within.advice)
 		d.Code = "path-outside"
 	case inDirectory:
-		name := pathError.Path
-		if full, err := s.files.reader.Resolve(p.input()); err == nil && full == name {
-			name = p.name
-		}
-		d = d.Saying(source.Messagef("%s: %v", source.Name(name), pathError.Err))
-		if p.base != "" && errors.Is(err, fs.ErrNotExist) {
-			d.Advice = "paths are relative to " + p.base
-		}
+		d = s.unreadable(d, p, pathError)
+	}
+	if s.isGone(p, err) {
+		s.files.gone = append(s.files.gone, d.With("the base has it: restore it, or do not name it any more"))
+		return
 	}
 	s.files.diagnostics = append(s.files.diagnostics, d)
+}
+
+// unreadable completes the error of a path at which the operating system could not read something.
+func (s *fileSet) unreadable(d source.Diagnostic, p path, err *fs.PathError) source.Diagnostic {
+	name := err.Path
+	if full, err := s.files.reader.Resolve(p.input()); err == nil && full == name {
+		name = p.name
+	}
+	d = d.Saying(source.Messagef("%s: %v", source.Name(name), err.Err))
+	if p.base != "" && errors.Is(err, fs.ErrNotExist) {
+		d.Advice = "paths are relative to " + p.base
+	}
+	return d
+}
+
+// isGone reports whether the error of reading a path is that the working tree does not have it any more.
+func (s *fileSet) isGone(p path, err error) bool {
+	missing := errors.Is(err, input.ErrNoManifests) || errors.Is(err, fs.ErrNotExist) && !exists(s.files.process.absolute(p.name))
+	return missing && s.files.inBase != nil && s.files.inBase(p.name)
 }
 
 // addAll reads the files of paths. A directory without manifests is an error.

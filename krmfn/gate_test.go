@@ -13,7 +13,7 @@ import (
 var gateSteps = []string{"check kubernetes-manifests", "test tests", "diff --base main... kubernetes-manifests"}
 
 // gateChanges are pull requests: files with a text and what replaces it. If the text is empty, the whole
-// file is replaced, and without a replacement the file is deleted.
+// file is replaced, and without a replacement the file or directory is deleted.
 var gateChanges = map[string]struct {
 	file, from, to string
 	red            bool
@@ -25,6 +25,8 @@ var gateChanges = map[string]struct {
 	"changed policy":   {file: "policies/mirror.yaml", from: `params.data.host + "/"`, to: `params.data.host + "/mirror/"`, red: true},
 	"denied manifest":  {file: "kubernetes-manifests/email.yaml", to: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: email}\nspec:\n  selector: {matchLabels: {app: email}}\n  template:\n    metadata: {labels: {app: email}}\n    spec: {containers: [{name: server, image: shop/email:v1}]}\n", red: true},
 	"deleted param":    {file: "cluster/registry.yaml", red: true},
+	"deleted context":  {file: "cluster/", red: true},
+	"deleted policies": {file: "policies/", red: true},
 	"stale acceptance": {file: "kubernetes-manifests/loadgenerator.yaml", from: "name: loadgenerator\n", to: "name: loadgenerator\n  labels: {owner: shop}\n", red: true},
 }
 
@@ -50,10 +52,10 @@ func TestGate(t *testing.T) {
 				}
 				text = strings.Replace(string(data), change.from, change.to, 1)
 			}
-			if writeFile(t, file, text); text == "" {
-				if err := os.Remove(file); err != nil {
-					t.Fatal(err)
-				}
+			if text != "" {
+				writeFile(t, file, text)
+			} else if err := os.RemoveAll(file); err != nil {
+				t.Fatal(err)
 			}
 			r.git("add", "-A")
 			r.git("commit", "-q", "-m", name)

@@ -112,7 +112,7 @@ func (f *files) stream(operands []string, c *config) []*manifest.Stream {
 // filled returns streams, and adds an error if they contain no manifests. what describes the
 // streams in the message.
 func (f *files) filled(streams []*manifest.Stream, what string, c *config) []*manifest.Stream {
-	if c.options.AllowEmpty || len(f.diagnostics) > 0 {
+	if c.options.AllowEmpty || len(f.diagnostics)+len(f.gone) > 0 {
 		return streams
 	}
 	for _, s := range streams {

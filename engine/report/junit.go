@@ -41,7 +41,7 @@ func Cases(r *Report) []Case {
 		cases = append(cases, Case{source.Printable(m.At.File), m.ID, strings.Join(failures, "\n")})
 	}
 	source.Sort(others)
-	for _, d := range others {
+	for _, d := range r.fold(others) {
 		cases = append(cases, FindingCase(d))
 	}
 	return cases

@@ -253,7 +253,22 @@ func (r *Report) Locate(at func(source.Position, change.Path) source.Position) {
 		for n := range m.Edits {
 			m.Edits[n].At = at(m.Edits[n].At, m.Edits[n].path)
 		}
+		for n := range m.Objections {
+			m.Objections[n].Facts = LocatedFacts(m.Objections[n].Facts, at)
+		}
 	}
+}
+
+// LocatedFacts returns facts with the positions in the repository that at returns for positions in what was
+// rendered, and the fields there.
+func LocatedFacts(facts []source.Fact, at func(source.Position, change.Path) source.Position) []source.Fact {
+	facts = slices.Clone(facts)
+	for i := range facts {
+		name, _ := strings.CutPrefix(facts[i].Name, "object.")
+		field, _ := change.ParsePath(name) // other facts have no field
+		facts[i].At = at(facts[i].At, field)
+	}
+	return facts
 }
 
 // rendered returns the place where the object was rendered, if it was.

@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/preadmit/preadmit/internal/lazyregexp"
@@ -11,19 +12,20 @@ import (
 // FewPlaces is how many places of a folded diagnostic are listed.
 const FewPlaces = 3
 
-// Fold joins diagnostics that say the same of the same field of more than FewPlaces objects: the
-// first of them gets the number of all, and the next places up to a total of most. Items of a list
-// count as the same field.
+// Fold joins diagnostics that say the same of the same field of more than FewPlaces objects, or of objects that
+// come from the same place, whatever their names: the first of them gets the number of all, and the next places up to a total of
+// most. Items of a list count as the same field.
 func Fold(diagnostics []Diagnostic, most int) []Diagnostic {
+	keys := sayings(diagnostics)
 	count := map[saying]int{}
-	for _, d := range diagnostics {
-		count[d.saying()]++
+	for _, key := range keys {
+		count[key]++
 	}
 	index := map[saying]int{}
 	var folded []Diagnostic
-	for _, d := range diagnostics {
-		key := d.saying()
-		if count[key] <= FewPlaces {
+	for n, d := range diagnostics {
+		key := keys[n]
+		if count[key] < 2 || count[key] <= FewPlaces && !key.at.IsKnown() {
 			folded = append(folded, d)
 			continue
 		}
@@ -39,10 +41,26 @@ func Fold(diagnostics []Diagnostic, most int) []Diagnostic {
 	return folded
 }
 
-// saying is what diagnostics have in common that are folded.
+// sayings returns what each diagnostic says. That of few objects has its place.
+func sayings(diagnostics []Diagnostic) []saying {
+	keys, count := make([]saying, len(diagnostics)), map[saying]int{}
+	for i, d := range diagnostics {
+		keys[i] = d.saying()
+		count[keys[i]]++
+	}
+	for i, d := range diagnostics {
+		if count[keys[i]] <= FewPlaces {
+			keys[i].at = d.At
+		}
+	}
+	return keys
+}
+
+// saying is what diagnostics have in common that are folded. The place is one of them if they are few.
 type saying struct {
 	severity                                       Severity
 	code, field, message, advice, excerpt, related string
+	at                                             Position
 }
 
 // items are the indexes of items in a field path.
@@ -57,7 +75,18 @@ func (d Diagnostic) saying() saying {
 	if rule := slices.DeleteFunc(slices.Clone(d.Related), Place.isRendered); len(rule) > 0 {
 		related = fmt.Sprint(rule)
 	}
-	return saying{d.Severity, d.Code, field, d.Message, d.Advice, d.Excerpt, related}
+	return saying{
+		severity: d.Severity, code: d.Code, field: field, message: d.unnamed(d.Message), advice: d.unnamed(d.Advice), excerpt: d.Excerpt, related: related,
+	}
+}
+
+// unnamed returns a text without the name of the object, which servers repeat in it.
+func (d Diagnostic) unnamed(text string) string {
+	i := strings.LastIndexByte(d.Subject, '/')
+	if i < 0 || i == len(d.Subject)-1 {
+		return text
+	}
+	return strings.ReplaceAll(text, strconv.Quote(d.Subject[i+1:]), "")
 }
 
 // RenderedHere is the name of the place where an object was rendered from what is in the repository.
@@ -85,6 +114,9 @@ func (d Diagnostic) Others() []string {
 		return nil
 	}
 	lines := []string{fmt.Sprintf("the same in %d more places:", d.Count-1)}
+	if d.Count == 2 {
+		lines[0] = "the same in 1 more place:"
+	}
 	for _, p := range d.Also {
 		lines = append(lines, p.String())
 	}

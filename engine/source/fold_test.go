@@ -45,3 +45,27 @@ func TestFold(t *testing.T) {
 		t.Error("the argument has changed")
 	}
 }
+
+// TestFoldPlace shows that the same message about few objects that come from one place becomes one, also if the
+// server repeats their names.
+func TestFoldPlace(t *testing.T) {
+	denied := func(line int, name string) source.Diagnostic {
+		d := source.Errorf(source.Position{File: "base.yaml", Line: line, Column: 1}, "denied", "deployments.apps %q is forbidden: no", name)
+		d.Subject = "apps/Deployment/shop/" + name
+		return d
+	}
+	got := source.Fold([]source.Diagnostic{denied(1, "a-web"), denied(9, "db"), denied(1, "b-web")}, source.FewPlaces)
+	if want := `base.yaml:1:1: error[denied]: apps/Deployment/shop/a-web: deployments.apps "a-web" is forbidden: no
+    the same in 1 more place:
+    base.yaml:1:1: apps/Deployment/shop/b-web`; len(got) != 2 || got[0].String() != want || got[1].Count != 0 {
+		t.Errorf("got %v", got)
+	}
+	many := source.Fold([]source.Diagnostic{denied(1, "a"), denied(2, "b"), denied(3, "c"), denied(4, "d")}, source.FewPlaces)
+	if len(many) != 1 || many[0].Count != 4 {
+		t.Errorf("got %v", many)
+	}
+	var nowhere source.Diagnostic
+	if got := source.Fold([]source.Diagnostic{nowhere, nowhere}, source.FewPlaces); len(got) != 2 {
+		t.Errorf("messages without a place are folded: %v", got)
+	}
+}
