@@ -20,7 +20,7 @@ const longest = 40
 // findings are the allowed boolean fields besides those of Options. They record findings, and do
 // not switch the behaviour of a stage; an Observer, a Program or a separate function does that.
 var findings = map[string]bool{
-	"passes.mutated": true, "passes.patched": true, "Plan.Uncalled": true, "event.drops": true, "job.denied": true, "Prediction.Sensitive": true,
+	"passes.mutated": true, "passes.patched": true, "Plan.Uncalled": true, "event.drops": true, "job.denied": true, "kept.denied": true, "Prediction.Sensitive": true,
 	"Outcome.Denied": true, "Outcome.Invalid": true, "Manifest.Consulted": true,
 	"Manifest.DependsOnOthers": true, "Manifest.Sensitive": true, "Change.Sensitive": true,
 	"followState.changed": true, "followState.touched": true, "revealed.derived": true,

@@ -57,6 +57,7 @@ func (r *run) index(local []*manifest.Document) {
 			c.jobs = append(c.jobs, j)
 		}
 	}
+	r.candidates = all
 	for id, c := range all {
 		c.object = sync.OnceValues(func() (map[string]any, error) { return r.candidate(c) })
 		c.sensitive = sync.OnceValue(func() *redact.Objects {

@@ -49,6 +49,7 @@
 //	check.go, coverage.go      mistakes and conflicts, and the parts of policies that have run
 //	verdicts.go                what each policy did to each object
 //	pods.go                    objects that controllers make from the manifests, down to Pods
+//	layout.go                  where documents were in an earlier run
 //	results.go                 results of an earlier run, for manifests with which nothing has changed
 //	say.go                     the outcome, without the values of Secrets
 //

@@ -14,15 +14,15 @@ import (
 // policies that match only Pods. It counts in e.
 func effects(e *tally) Observer {
 	traces := map[*job]*trace{}
+	note := func(r *run, w *written) {
+		if w.admitted.trace != nil {
+			r.lock.Lock()
+			traces[w.job] = w.admitted.trace
+			r.lock.Unlock()
+		}
+	}
 	return Observer{
-		tries: newTries,
-		conclude: func(r *run, w *written) {
-			if w.admitted.trace != nil {
-				r.lock.Lock()
-				traces[w.job] = w.admitted.trace
-				r.lock.Unlock()
-			}
-		},
+		tries: newTries, conclude: note, reuse: note,
 		ended: func(r *run, _ *Outcome) []source.Diagnostic {
 			for _, j := range r.jobs {
 				if t := traces[j]; t != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/internal/validation"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -42,6 +43,10 @@ type job struct {
 	written *written
 	// held is what policies find if they look up the object. It is nil if they cannot.
 	held *held
+	// readers are those with which policies look up objects for the job.
+	readers []*snapshot.Reader
+	// kept is what a later run needs to take the result over; nil if no observer keeps it.
+	kept *kept
 
 	result      *Manifest
 	diagnostics []source.Diagnostic

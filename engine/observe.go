@@ -42,8 +42,14 @@ type Observer struct {
 	tolerant bool
 	// apart means that policies do not look up the manifests, because the cluster does not have them.
 	apart bool
-	// earlier are results that the run takes over.
-	earlier *Results
+	// earlier returns a function that gives a job its result of an earlier run, and reports whether it has
+	// one.
+	earlier func(*run) func(*job) bool
+	// reuse is called instead of admit and conclude for each job with such a result, if the result is
+	// that of this run, too. It gets what is kept of an admission.
+	reuse func(*run, *written)
+	// keep is called for each job that is concluded.
+	keep func(*run, *written)
 	// existing are objects that the cluster already has, and that are not sent to it.
 	existing map[*manifest.Document]bool
 }

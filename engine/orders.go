@@ -20,11 +20,21 @@ func orders() Observer {
 	return Observer{
 		admit: func(_ *run, w *written) {
 			if trace := w.admitted.trace; trace != nil && trace.changed() && len(trace.shuffled) > 1 {
-				all.note(w.admitted)
+				all.note(newSample(w.admitted))
+			}
+		},
+		reuse: func(_ *run, w *written) {
+			if w.admitted.sample != nil {
+				all.note(w.admitted.sample)
 			}
 		},
 		finish: func(r *run) {
-			parallel.Each(all.samples(), func(s *sample) { r.server.tryOrders(s.object) })
+			parallel.Each(all.samples(), func(s *sample) {
+				if s.tried == nil {
+					s.tried = &tried{r.server.tryOrders(s.object)}
+				}
+				s.object.tell(s.tried.found...)
+			})
 		},
 	}
 }
@@ -75,8 +85,20 @@ type behaviors struct {
 
 // sample is an object that is tried.
 type sample struct {
-	object *admitted
-	form   uint64
+	object   *admitted
+	behavior string
+	form     uint64
+	// tried is nil if other orders have not been tried yet.
+	tried *tried
+}
+
+// tried is what has been found by trying other orders.
+type tried struct{ found []source.Diagnostic }
+
+// newSample makes an object a sample, of which a later run knows what this run has found.
+func newSample(a *admitted) *sample {
+	a.sample = &sample{object: a, behavior: a.behavior(), form: formOf(a.trace.before)}
+	return a.sample
 }
 
 // compare compares the positions in the input.
@@ -85,14 +107,13 @@ func (s *sample) compare(other *sample) int {
 }
 
 // note adds an object, unless there are enough samples that are earlier in the input.
-func (b *behaviors) note(a *admitted) {
-	key, s := a.behavior(), &sample{a, formOf(a.trace.before)}
+func (b *behaviors) note(s *sample) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	samples := append(b.by[key], s)
+	samples := append(b.by[s.behavior], s)
 	slices.SortFunc(samples, (*sample).compare)
 	forms := map[uint64]bool{}
-	b.by[key] = slices.DeleteFunc(samples, func(s *sample) bool {
+	b.by[s.behavior] = slices.DeleteFunc(samples, func(s *sample) bool {
 		drop := forms[s.form] || len(forms) == samplesOfEach
 		forms[s.form] = true
 		return drop
@@ -110,7 +131,7 @@ func (b *behaviors) samples() []*sample {
 }
 
 // behavior describes what the policies did with an object: which fields they have written, and
-// which of them were not applied.
+// which of those that match it were not applied.
 func (a *admitted) behavior() string {
 	kind := a.job.place.kind
 	text := []byte(kind.APIVersion() + " " + kind.Kind.Kind)
@@ -118,7 +139,9 @@ func (a *admitted) behavior() string {
 		text = append(text, "\n"+id.String()...)
 	}
 	for _, n := range a.trace.notApplied.all() {
-		text = append(text, "\nnot "+n.ID.String()+": "+n.Reason.String()...)
+		if !n.IsOutOfScope() {
+			text = append(text, "\nnot "+n.ID.String()+": "+n.Reason.String()...)
+		}
 	}
 	for _, e := range a.trace.events {
 		text = append(text, "\n"+e.by.String()...)
@@ -178,16 +201,39 @@ func formOf(value any) uint64 {
 	return text(begin, "number")
 }
 
-// tryOrders runs the policies on one object in other orders.
-func (s server) tryOrders(a *admitted) {
+// tryOrders runs the policies on one object in other orders. It returns at most one diagnostic.
+func (s server) tryOrders(a *admitted) []source.Diagnostic {
 	o := ordering{server: s, object: a, memo: memos.Get().(*change.Memo), planned: a.trace.shuffled}
 	defer forget(o.memo)
-	for _, order := range permutations(len(o.planned)) {
+	for _, order := range o.orders() {
 		if same, _ := o.same(order); !same {
-			o.report(order)
-			return
+			return []source.Diagnostic{o.report(order)}
 		}
 	}
+	return nil
+}
+
+// orders returns the orders to try. If one invocation alone changes the object, each of the others sees it
+// before the change in one of the usual and the reverse order, and after it in the other.
+func (o ordering) orders() [][]int {
+	reverse := reversed(len(o.planned))
+	if len(o.object.trace.changers()) == 1 {
+		if t := o.admit(reverse); t != nil && len(t.changers()) == 1 {
+			return [][]int{reverse}
+		}
+	}
+	return permutations(len(o.planned))
+}
+
+// changers returns the invocations that have changed the object.
+func (t *trace) changers() map[policy.ID]bool {
+	all := map[policy.ID]bool{}
+	for _, e := range t.events {
+		if !e.drops && !change.Equal(e.before, e.written) {
+			all[invoked(e.by)] = true
+		}
+	}
+	return all
 }
 
 // All orders of up to maxAllOrders invocations are tried; of more invocations, only a sample, and
@@ -201,19 +247,13 @@ const (
 
 // permutations returns the orders to try, as indexes. The result is always the same.
 func permutations(n int) [][]int {
-	identity := make([]int, n)
-	for i := range identity {
-		identity[i] = i
-	}
 	var found [][]int
 	if n <= maxAllOrders {
-		permute(identity, 0, &found)
+		permute(prefixed(nil, n), 0, &found)
 		return found[1:]
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	reversed := slices.Clone(identity)
-	slices.Reverse(reversed)
-	found = append(found, reversed)
+	found = append(found, reversed(n))
 	for range min(sampledOrders, sampledInvocations/n) {
 		found = append(found, random.Perm(n))
 	}
@@ -228,6 +268,12 @@ func orderAdvice(id policy.ID) string {
 		return advice + ", or merge the policies"
 	}
 	return advice + ", and set reinvocationPolicy: IfNeeded"
+}
+
+func reversed(n int) []int {
+	order := prefixed(nil, n)
+	slices.Reverse(order)
+	return order
 }
 
 func permute(order []int, from int, found *[][]int) {
@@ -253,6 +299,21 @@ type ordering struct {
 // same reports whether the policies have the same result in another order. If not, it returns a
 // field that differs, or "" if the request is denied.
 func (o ordering) same(order []int) (bool, string) {
+	t := o.admit(order)
+	switch {
+	case t == nil:
+		return true, ""
+	case len(t.failures) > 0:
+		return false, ""
+	}
+	if difference := change.Diff(o.object.trace.after, t.after, o.object.job.place.kind.Type()); len(difference) > 0 {
+		return false, difference[0].Path.String()
+	}
+	return true, ""
+}
+
+// admit admits the object with the policies in another order. It returns nil if no server decodes it.
+func (o ordering) admit(order []int) *trace {
 	o.memo.Reset() // it would keep the results of all orders alive
 	other := server{defaulting: o.server.defaulting, keepsReason: o.server.keepsReason}
 	positions := make(map[policy.ID]int, len(order))
@@ -268,25 +329,18 @@ func (o ordering) same(order []int) (bool, string) {
 	p, raw := o.object.job.place, o.object.loaded.raw
 	view, err := o.server.defaulting.view(o.memo, p, raw)
 	if err != nil {
-		return true, ""
+		return nil
 	}
 	request := *o.object.request
 	request.Memo, request.Object = o.memo, view
 	request.Warn = func(source.Diagnostic) {}
-	t := other.admit(p, &request, raw, nil)
-	if len(t.failures) > 0 {
-		return false, ""
-	}
-	if difference := change.Diff(o.object.trace.after, t.after, p.kind.Type()); len(difference) > 0 {
-		return false, difference[0].Path.String()
-	}
-	return true, ""
+	return other.admit(p, &request, raw, nil)
 }
 
 // report finds two neighbours, on the way from the usual order to a given one, whose exchange
-// changes the result, and reports them. On this way, one invocation after the other moves to its
+// changes the result, and returns a diagnostic about them. On this way, one invocation after the other moves to its
 // place.
-func (o ordering) report(order []int) {
+func (o ordering) report(order []int) source.Diagnostic {
 	differs := func(order []int) bool {
 		same, _ := o.same(order)
 		return !same
@@ -305,7 +359,7 @@ func (o ordering) report(order []int) {
 		Naming(o.object.whereIs(first), first.String()).Naming(o.object.whereIs(second), second.String()).
 		With(orderAdvice(second))
 	d.Field = field
-	o.object.tell(d)
+	return d
 }
 
 // prefixed returns the order of n invocations that begins as given, and has the rest in the usual

@@ -9,7 +9,11 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/builtin"
+	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
+	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/internal/workload"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -17,16 +21,18 @@ import (
 )
 
 // Results are the manifests of runs. A later run does not admit a manifest again if everything that
-// decides about it is as it was. The zero value is empty. A nil pointer keeps nothing.
+// decides about it is as it was: the options, the definitions of kinds, the documents that configure
+// languages, the policies and bindings that may match it, and what these have looked up for it, such as
+// params and namespaces. The zero value is empty. A nil pointer keeps nothing.
 type Results struct {
 	lock sync.Mutex
-	// keys are those of jobs of runs that have not ended.
-	keys map[*job]resultKey
-	kept map[resultKey]*Manifest
+	kept map[resultKey]*kept
 	// made are the objects that controllers make from kept manifests, directly and indirectly.
 	made map[*Manifest][]*Manifest
 	// times counts how often a file has an object.
 	times map[placed]int
+	// layout are the places of the documents of the runs.
+	layout layout
 }
 
 // placed is an object in a file.
@@ -35,8 +41,7 @@ type placed struct {
 	kind                  gvk.Kind
 }
 
-// resultKey is everything that decides about a manifest that does not depend on others. value is the
-// manifest.
+// resultKey is everything that decides about a manifest besides other objects. value is the manifest.
 type resultKey struct {
 	object       placed
 	rules, value digest
@@ -44,13 +49,40 @@ type resultKey struct {
 
 type digest [sha256.Size]byte
 
-// Keep keeps the results of runs. With called webhooks, or policies that change other objects, it
-// keeps none.
+// kept is the result of a job, and what a later run needs to take it over.
+type kept struct {
+	key         resultKey
+	result      *Manifest
+	diagnostics []source.Diagnostic
+	denied      bool
+	held        *held
+	// definition is that of the kind if it is a manifest, and answers are what policies have looked up.
+	definition *held
+	answers    []answer
+	// written is what observers need that look at all objects of a run.
+	written *written
+}
+
+// answer is what a snapshot answers to a query.
+type answer struct {
+	query snapshot.Query
+	// given are documents that are no manifests, or names.
+	given digest
+	jobs  []*held
+}
+
+// Keep keeps the results of runs for Reuse. With called webhooks, or policies that change other objects,
+// it keeps none.
 func (k *Results) Keep() Observer {
 	if k == nil {
 		return Observer{}
 	}
-	return Observer{conclude: k.note, ended: k.keep}
+	return Observer{keep: note, ended: k.keep}
+}
+
+// Remember is Keep for Restore, which needs more memory.
+func (k *Results) Remember() Observer {
+	return Observer{keep: remember, ended: k.keep}
 }
 
 // Reuse takes the kept results over: such a Manifest only has Same, and no diagnostics.
@@ -58,61 +90,142 @@ func (k *Results) Reuse() Observer {
 	if k == nil {
 		return Observer{}
 	}
-	return Observer{earlier: k, ended: k.addMade}
+	return Observer{ended: k.addMade, earlier: func(r *run) func(*job) bool {
+		return func(j *job) bool { return k.reuse(r, j) }
+	}}
 }
 
-// note computes the key of a job before its document is released.
-func (k *Results) note(r *run, w *written) {
-	if w.job.made != nil {
+// Restore takes the results over that Remember has kept of a run with the same observers, with their
+// diagnostics, as if the manifests had been admitted again. It does not edit the documents, and leaves out
+// why policies do not match a manifest. Sensitive manifests are admitted again.
+func (k *Results) Restore() Observer {
+	if k == nil {
+		return Observer{}
+	}
+	return Observer{earlier: func(r *run) func(*job) bool {
+		move := sync.OnceValue(func() move { return newMove(k.layout, r.layout()) })
+		return func(j *job) bool { return k.restore(r, j, move) }
+	}}
+}
+
+// note notes the result of a job before its document is released.
+func note(r *run, w *written) {
+	j := w.job
+	if j.made != nil {
 		return
 	}
-	key := r.resultKey(w.job)
-	k.lock.Lock()
-	defer k.lock.Unlock()
-	if k.keys == nil {
-		k.keys = map[*job]resultKey{}
+	j.kept = &kept{key: r.resultKey(j), result: j.result, held: j.held}
+}
+
+// remember notes all that is needed to restore the result of a job.
+func remember(r *run, w *written) {
+	note(r, w)
+	if k := w.job.kept; k != nil {
+		k.diagnostics, k.denied, k.held, k.written = slices.Clone(w.job.diagnostics), w.job.denied, &held{w.loaded.raw, w.edited}, w.kept()
 	}
-	k.keys[w.job] = key
 }
 
 // keep keeps the results of a run that has ended. The objects that controllers make follow their owner.
 func (k *Results) keep(r *run, _ *Outcome) []source.Diagnostic {
-	k.lock.Lock()
-	defer k.lock.Unlock()
-	keys := k.keys
-	k.keys = nil
 	if r.ctx.Err() != nil || !r.isRepeatable() {
 		return nil
 	}
+	k.lock.Lock()
+	defer k.lock.Unlock()
 	if k.kept == nil {
-		k.kept, k.made, k.times = map[resultKey]*Manifest{}, map[*Manifest][]*Manifest{}, map[placed]int{}
+		k.kept, k.made, k.times, k.layout = map[resultKey]*kept{}, map[*Manifest][]*Manifest{}, map[placed]int{}, layout{}
 	}
 	for object, n := range timesOf(r.jobs) {
 		k.times[object] += n
 	}
+	maps.Copy(k.layout, r.layout())
 	var root *job
 	for _, j := range r.jobs {
-		if key, noted := keys[j]; noted {
-			root, k.kept[key] = j, j.result
-		} else if j.made != nil {
+		if j.kept != nil && r.completeKept(j) {
+			root, k.kept[j.kept.key] = j, j.kept
+		} else if j.made == nil {
+			root = nil
+		} else if root != nil {
 			k.made[root.result] = append(k.made[root.result], j.result)
-		}
-		if root != nil && !r.isAlone(j) {
-			delete(k.kept, keys[root])
+			if j.result.DependsOnOthers || j.blocked != nil {
+				delete(k.kept, root.kept.key)
+			}
 		}
 	}
 	return nil
 }
 
+// completeKept adds to what is kept of a job what it has looked up. It returns false if a later run could
+// not find out whether that has changed.
+func (r *run) completeKept(j *job) bool {
+	if j.blocked != nil || j.document.Kind() == definitionKind {
+		return false
+	}
+	if definition := r.definitions.of(j.document.Kind()); definition != nil {
+		j.kept.definition = definition.held
+	}
+	if w := j.kept.written; w != nil {
+		w.admitted.detach()
+	}
+	for _, reader := range j.readers {
+		for _, query := range reader.Queries() {
+			a, ok := r.answer(query)
+			if !ok || len(reader.Sensitive()) > 0 {
+				return false
+			}
+			j.kept.answers = append(j.kept.answers, a)
+		}
+	}
+	return true
+}
+
+// answer returns the answer to a query after all jobs that it concerns. It returns false if the answer
+// depends on more.
+func (r *run) answer(query snapshot.Query) (answer, bool) {
+	a, w := answer{query: query}, rulesWriter{sha256.New()}
+	switch query.Scope {
+	case snapshot.AllKinds:
+		return a, false
+	case snapshot.NamesOfKind:
+		for _, name := range r.snapshot.Names(query.Kind, query.Namespace) {
+			w.say([]byte(name))
+		}
+	case snapshot.OneObject:
+		c := r.candidates[identity{query.Kind, query.Namespace, query.Name}]
+		if c == nil {
+			break
+		}
+		if len(c.given) > 0 && len(c.jobs) > 0 { // a run tells if they differ
+			return a, false
+		}
+		w.write(c.given[:c.local])
+		w.write(c.given[c.local:])
+		for _, j := range c.jobs {
+			if j.held == nil {
+				return a, false
+			}
+			a.jobs = append(a.jobs, j.held)
+		}
+	}
+	a.given = w.digest()
+	return a, true
+}
+
+// equals reports whether policies see the same.
+func (a answer) equals(other answer) bool {
+	return a.given == other.given && slices.EqualFunc(a.jobs, other.jobs, (*held).equals)
+}
+
+func (h *held) equals(other *held) bool {
+	if h == nil || other == nil {
+		return h == other
+	}
+	return change.Equal(h.raw, other.raw) && change.Equal(h.edited, other.edited)
+}
+
 // isRepeatable reports whether a run of the same input surely has the same results, object by object.
 func (r *run) isRepeatable() bool {
 	return len(r.policies.followers) == 0 && r.set.settings.options.Webhooks == nil
-}
-
-// isAlone reports whether no other object has changed the result of a job.
-func (r *run) isAlone(j *job) bool {
-	definition := r.definitions.of(j.document.Kind())
-	return !j.result.DependsOnOthers && j.blocked == nil && (definition == nil || r.isAlone(definition))
 }
 
 // timesOf counts how often files have an object.
@@ -130,22 +243,127 @@ func placedAt(d *manifest.Document) placed {
 	return placed{d.Stream().Name(), d.Namespace(), d.Name(), d.Kind()}
 }
 
-// takeOver gives a job its result of an earlier run, if nothing has changed that decides about it, and
-// no policy may look it up.
-func (r *run) takeOver(j *job) bool {
-	if r.earlier == nil || j.made != nil || r.isRead(j) || !r.isRepeatable() {
+// find returns what is kept of a job if nothing has changed that decides about it; nil otherwise.
+func (k *Results) find(r *run, j *job) *kept {
+	if j.made != nil || len(k.kept) == 0 || !r.isRepeatable() {
+		return nil
+	}
+	if object := placedAt(j.document); k.times[object] != 1 || r.times()[object] != 1 {
+		return nil
+	}
+	found := k.kept[r.resultKey(j)]
+	if found == nil || found.held == nil && r.isRead(j) {
+		return nil
+	}
+	if definition := r.definitions.of(j.document.Kind()); (definition == nil) != (found.definition == nil) || definition != nil && !definition.held.equals(found.definition) {
+		return nil
+	}
+	for _, was := range found.answers {
+		if !r.answersAgain(j, was) {
+			return nil
+		}
+	}
+	return found
+}
+
+// answersAgain reports whether the snapshot gives a job the same answer as an earlier one. It runs the
+// jobs that the answer needs.
+func (r *run) answersAgain(j *job, was answer) bool {
+	if c := r.candidates[identity{was.query.Kind, was.query.Namespace, was.query.Name}]; c != nil && was.query.Scope == snapshot.OneObject {
+		for _, other := range c.jobs {
+			if r.need(j, other) != nil {
+				return false
+			}
+		}
+	}
+	is, ok := r.answer(was.query)
+	return ok && was.equals(is)
+}
+
+// reuse says that a job has the same result as an earlier one.
+func (k *Results) reuse(r *run, j *job) bool {
+	found := k.find(r, j)
+	if found == nil {
 		return false
 	}
-	if object := placedAt(j.document); r.earlier.times[object] != 1 || r.times()[object] != 1 {
-		return false
+	j.result.Same, j.result.Sensitive, j.result.DependsOnOthers = found.result, found.result.Sensitive, found.result.DependsOnOthers
+	if r.isRead(j) {
+		j.held = found.held
 	}
-	j.result.Same = r.earlier.kept[r.resultKey(j)]
-	if j.result.Same == nil {
-		return false
-	}
-	j.result.Sensitive = j.result.Same.Sensitive
 	j.document.Release()
 	return true
+}
+
+// restore gives a job the result of an earlier one.
+func (k *Results) restore(r *run, j *job, move func() move) bool {
+	found := k.find(r, j)
+	if found == nil || found.result.Sensitive {
+		return false
+	}
+	now, ok := move().kept(found, j)
+	if !ok {
+		return false
+	}
+	*j.result, j.diagnostics, j.denied, j.kept = *now.result, slices.Clone(now.diagnostics), now.denied, now
+	now.result = j.result
+	if r.isRead(j) && !j.failed() {
+		j.held = now.held
+	}
+	w := now.written.in(r, j)
+	now.written.admitted.know(w.admitted.sample)
+	for _, o := range r.observers {
+		if o.reuse != nil {
+			o.reuse(r, w)
+		}
+	}
+	j.document.Release()
+	return true
+}
+
+// kept returns what observers of a later run need: without the programs and the run.
+func (w *written) kept() *written {
+	loaded := &loaded{original: w.loaded.original, raw: w.loaded.raw}
+	a := &admitted{loaded: loaded}
+	a.know(w.admitted.sample)
+	if t := w.admitted.trace; t != nil {
+		a.trace = t.kept()
+	}
+	return &written{loaded: loaded, admitted: a, edited: w.edited}
+}
+
+func (t *trace) kept() *trace {
+	only := &trace{before: t.before, after: t.after, ignored: t.ignored, shuffled: t.shuffled, events: slices.Clone(t.events)}
+	for i := range only.events {
+		only.events[i].program = nil
+	}
+	if t.tries != nil {
+		only.tries = &tries{list: slices.DeleteFunc(slices.Clone(t.tries.list), func(one try) bool { return one.result == unmatched })}
+	}
+	return only
+}
+
+// know lets what is kept of an admission know what is found out about a sample.
+func (a *admitted) know(s *sample) { a.sample = s }
+
+// detach drops from what is kept of an admission the run.
+func (a *admitted) detach() {
+	if a.sample != nil {
+		a.sample = &sample{behavior: a.sample.behavior, form: a.sample.form, tried: a.sample.tried}
+	}
+}
+
+// in returns what is kept of an admission as that of a job of a run.
+func (w *written) in(r *run, j *job) *written {
+	loaded, a := *w.loaded, *w.admitted
+	loaded.job = j
+	a.job, a.loaded = j, &loaded
+	a.request = r.requestFor(&loaded, nil, r.reader(j))
+	a.request.Warn = a.warn
+	if a.sample != nil {
+		one := *a.sample
+		one.object, a.sample = &a, &one
+	}
+	return &written{job: j, loaded: &loaded, admitted: &a, edited: w.edited}
 }
 
 // addMade adds to an outcome what controllers have made from the manifests that were taken over.
@@ -177,7 +395,9 @@ func (r *run) requestsOf(j *job) []*policy.Request {
 		return nil
 	}
 	own := r.requestFor(&loaded{job: j}, nil, nil)
-	requests := []*policy.Request{own}
+	update := *own
+	update.Operation = policy.Update // see tellUpdates
+	requests := []*policy.Request{own, &update}
 	if workload.Controls(j.place.kind.Kind) {
 		for _, kind := range []gvk.Kind{{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, {Group: "batch", Version: "v1", Kind: "Job"}, podKind} {
 			made := *own
@@ -243,6 +463,9 @@ func (r *run) findRules() rules {
 	policies := map[owner][]*manifest.Document{}
 	for _, documents := range [][]*manifest.Document{s.given, r.input.policies, r.input.local, s.configuration(r.input.manifests), definitions} {
 		w.write(slices.DeleteFunc(slices.Clone(documents), func(d *manifest.Document) bool {
+			if s.isOnlyLookedUp(d) {
+				return true // an answer has it
+			}
 			isPolicy := s.isPolicy(d.Kind()) && d.Kind() != webhookKind
 			if isPolicy {
 				by := s.ownerOf(d)
@@ -252,6 +475,16 @@ func (r *run) findRules() rules {
 		}))
 	}
 	return rules{w.digest(), s.decisive(policies)}
+}
+
+// isOnlyLookedUp reports whether a document that is no manifest decides about manifests only if policies
+// look it up.
+func (s *Set) isOnlyLookedUp(d *manifest.Document) bool {
+	switch kind := d.Kind(); {
+	case kind == definitionKind, kind.Group == webhookKind.Group, isLocal(d), given.IsContext(kind), kind == ClusterKind:
+		return false
+	}
+	return len(s.owners(d)) == 0 && !builtin.IsConfig(d.Kind())
 }
 
 // owner identifies policies that decide together: a policy with its bindings, or all mutators of
@@ -286,8 +519,8 @@ func (s *Set) decisive(policies map[owner][]*manifest.Document) (all []decisive)
 		w := rulesWriter{sha256.New()}
 		w.write(documents)
 		one := decisive{digest: w.digest()}
-		if programs, problems := s.languages[by.language].Compile(documents); !source.HasErrors(problems) && len(programs) > 0 {
-			one.programs = programs
+		if programs, problems := s.languages[by.language].Compile(documents); source.HasErrors(problems) || len(programs) > 0 {
+			one.programs = append([]policy.Program{}, programs...) // those without errors run
 		}
 		all = append(all, one)
 	}

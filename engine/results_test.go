@@ -27,7 +27,7 @@ metadata: {name: team}
 spec:
   rules:
   - name: label
-    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    match: {any: [{resources: {kinds: [ConfigMap], names: ["c-*"]}}]}
     context: [{name: teams, configMap: {name: teams, namespace: shop}}]
     mutate: {patchStrategicMerge: {metadata: {labels: {team: "{{ teams.data.team }}"}}}}
 `
@@ -160,11 +160,16 @@ func TestResults(t *testing.T) {
 		"exception":             {usual, state{policies: countedPolicy + countedException, manifests: counted("one")}, 10},
 		"rival of a mutator":    {state{policies: countedMutator, manifests: counted("one")}, state{policies: countedMutator + countedRival, manifests: counted("one")}, 20},
 		"policy of its Pods":    {state{policies: countedPolicy + countedPods, manifests: counted("one") + countedDeployment}, state{policies: countedPolicy + strings.ReplaceAll(countedPods, "one", "two"), manifests: counted("one") + countedDeployment}, 2},
-		"context":               {usual, state{policies: countedPolicy, context: countedTeams, manifests: counted("one")}, 10},
+		"context":               {usual, state{policies: countedPolicy, context: countedTeams, manifests: counted("one")}, 0},
 		"version":               {usual, state{policies: countedPolicy, manifests: counted("one"), options: engine.Options{KubernetesVersion: "1.35"}}, 10},
 		"operation":             {usual, state{policies: countedPolicy, manifests: counted("one"), options: update}, 10},
 		"definition":            {usual, state{policies: countedPolicy, manifests: counted("one") + "---\n" + countedDefinition}, 11},
-		"looked up":             {state{policies: countedLookup, context: countedTeams, manifests: counted("one")}, state{policies: countedLookup, context: countedTeams, manifests: counted("one")}, 10},
+		"looked up":             {state{policies: countedLookup, context: countedTeams, manifests: counted("one")}, state{policies: countedLookup, context: countedTeams, manifests: counted("one")}, 0},
+		"looked up, changed":    {state{policies: countedLookup, context: countedTeams, manifests: counted("one")}, state{policies: countedLookup, context: strings.ReplaceAll(countedTeams, "one", "two"), manifests: counted("one")}, 10},
+		"looked up, missing":    {state{policies: countedLookup, context: countedTeams, manifests: counted("one")}, state{policies: countedLookup, manifests: counted("one")}, 10},
+		"looked-up manifest":    {state{policies: countedLookup, manifests: counted("one") + "---\n" + countedTeams}, state{policies: countedLookup, manifests: counted("one") + "---\n" + countedTeams}, 0},
+		"its value":             {state{policies: countedLookup, manifests: counted("one") + "---\n" + countedTeams}, state{policies: countedLookup, manifests: counted("one") + "---\n" + strings.ReplaceAll(countedTeams, "one", "two")}, 11},
+		"its comment":           {state{policies: countedLookup, manifests: counted("one") + "---\n" + countedTeams}, state{policies: countedLookup, manifests: counted("one") + "---\n" + countedTeams + "# A comment.\n"}, 0},
 		"an object twice":       {usual, state{policies: countedPolicy, manifests: counted("one") + counted("one")}, 20},
 		"an object twice first": {state{policies: countedPolicy, manifests: counted("one") + counted("one")}, usual, 10},
 	} {

@@ -80,17 +80,21 @@ type run struct {
 	observers []Observer
 	// watched means that an observer needs every manifest.
 	watched bool
-	// earlier are results to take over, or nil. rules and times are computed when they are needed.
-	earlier *Results
+	// earlier gives a job its result of an earlier run; it is nil without such results. rules, times and
+	// layout are computed when they are needed.
+	earlier func(*job) bool
 	rules   func() rules
 	times   func() map[placed]int
+	layout  func() layout
 
 	input       *input
 	jobs        []*job
 	old         map[identity]*manifest.Document
 	definitions definitions
 	snapshot    *snapshot.Snapshot
-	rulers      rulers
+	// candidates are the documents of the objects in the snapshot.
+	candidates map[identity]*candidates
+	rulers     rulers
 
 	lock sync.Mutex
 	// schemas, finished (jobs) and diagnostics are guarded by lock while jobs run.
@@ -104,7 +108,7 @@ type run struct {
 func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 	r := &run{set: s, ctx: ctx, input: in, schemas: s.schemas.Clone(), snapshot: &snapshot.Snapshot{}, definitions: definitions{}}
 	r.observers = slices.Clone(observers)
-	r.rules, r.times = sync.OnceValue(r.findRules), sync.OnceValue(func() map[placed]int { return timesOf(r.jobs) })
+	r.rules, r.times, r.layout = sync.OnceValue(r.findRules), sync.OnceValue(func() map[placed]int { return timesOf(r.jobs) }), sync.OnceValue(r.findLayout)
 	r.compile()
 	r.watch(observers)
 	if len(in.manifests)+len(in.policies) == 0 && len(in.local) > 0 {
@@ -211,7 +215,7 @@ func (r *run) watch(observers []Observer) {
 			r.server.tries = o.tries
 		}
 		if o.earlier != nil {
-			r.earlier = o.earlier
+			r.earlier = o.earlier(r)
 		}
 	}
 }
@@ -304,7 +308,7 @@ func (r *run) admitJob(j *job) {
 		}
 		r.locate(j)
 	}
-	if r.takeOver(j) {
+	if r.earlier != nil && r.earlier(j) {
 		return
 	}
 	if r.isUntouched(j) {
@@ -345,6 +349,13 @@ func (r *run) observe(w *written) {
 	}
 }
 
+// reader returns a reader of the snapshot for a job.
+func (r *run) reader(j *job) *snapshot.Reader {
+	reader := r.snapshot.Reader(j)
+	j.readers = append(j.readers, reader)
+	return reader
+}
+
 // load returns the manifest of a job, which an earlier stage may have read.
 func (r *run) load(j *job) *loaded {
 	l := j.loaded
@@ -373,7 +384,7 @@ func (r *run) hold(w written) {
 // admit sends a manifest through the server.
 func (r *run) admit(l *loaded, memo *change.Memo) *admitted {
 	j := l.job
-	a := &admitted{job: j, loaded: l, request: r.requestFor(l, memo, r.snapshot.Reader(j))}
+	a := &admitted{job: j, loaded: l, request: r.requestFor(l, memo, r.reader(j))}
 	a.request.Warn = a.warn
 	switch {
 	case r.exists(j):
@@ -550,6 +561,11 @@ func (r *run) conclude(w *written) {
 		r.learn(w)
 	}
 	r.learnWritten(w)
+	for _, o := range r.observers {
+		if o.keep != nil {
+			o.keep(r, w)
+		}
+	}
 	w.job.document.Release()
 }
 

@@ -69,6 +69,8 @@ type admitted struct {
 	read []*redact.Objects
 	// objections are what validation says, if an observer asks.
 	objections []Objection
+	// sample is the object as a sample for other orders of the policies; nil if they have one order.
+	sample *sample
 }
 
 // memos are memos that no job uses.

@@ -55,7 +55,7 @@ func (r *run) updatesOf(l *loaded, memo *change.Memo) []policy.ID {
 	if err != nil {
 		return nil
 	}
-	request := r.requestFor(l, nil, r.snapshot.Reader(l.job)) // the facts of the memo are about the other operation
+	request := r.requestFor(l, nil, r.reader(l.job)) // the facts of the memo are about the other operation
 	request.Operation, request.Object, request.OldObject = policy.Update, view, view
 	request.Warn = func(source.Diagnostic) {}
 	var ids []policy.ID

@@ -86,15 +86,18 @@ func (a Action) String() string { return actionNames[a] }
 // Explain.
 func Judge() Observer {
 	rules := matchedRules{}
+	note := func(r *run, w *written) {
+		if t := w.admitted.trace; t != nil {
+			r.lock.Lock()
+			rules.add(t.tries)
+			r.lock.Unlock()
+		}
+	}
 	return Observer{
-		tries: newTries,
+		tries: newTries, reuse: note,
 		conclude: func(r *run, w *written) {
 			w.job.result.Verdicts = r.verdicts(w)
-			if t := w.admitted.trace; t != nil {
-				r.lock.Lock()
-				rules.add(t.tries)
-				r.lock.Unlock()
-			}
+			note(r, w)
 		},
 		ended: func(r *run, outcome *Outcome) []source.Diagnostic {
 			outcome.Policies = r.accounts(rules)

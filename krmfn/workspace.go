@@ -23,6 +23,9 @@ type workspace struct {
 	operands []string
 	// last is the last complete check; nil before the first one.
 	last atomic.Pointer[inspected]
+	// results are those of the last complete check, which the next one takes over; nil before the first
+	// one. Checks run one after the other.
+	results *engine.Results
 	// single lets CheckFile run once at a time.
 	single sync.Mutex
 }
@@ -70,7 +73,8 @@ func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.A
 	var c config
 	given.apply(&c)
 	c.options.Build, c.options.Output, c.options.AllowEmpty = false, "", true
-	c.observers = append(c.observers, engine.Views(), engine.Judge())
+	results := &engine.Results{}
+	c.observers = append(c.observers, engine.Views(), engine.Judge(), w.results.Restore(), results.Remember())
 	f := p.files(&c)
 	f.except = p.named(&c)
 	in := p.inspect(ctx, &c, f)
@@ -79,6 +83,7 @@ func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.A
 	}
 	last := w.remember(in, &p, f)
 	w.last.Store(last)
+	w.results = results
 	run := in.reported.run
 	state := editor.NewState(engine.NewSchemas(last.context, in.reported.config.options.Engine), run.inputs, run.outcome)
 	return &lsp.Analysis{Findings: slices.Concat(problems, in.findings), State: state}

@@ -21,6 +21,7 @@ type namespace struct {
 // namespace.
 func (r *Reader) Namespace(name string) (object map[string]any, known bool, err error) {
 	if n, ok := r.snapshot.namespaces.Load(name); ok {
+		r.read.ask(Query{Kind: namespaceKind, Name: name})
 		n := n.(namespace)
 		return n.object, n.known, nil
 	}

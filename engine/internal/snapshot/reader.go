@@ -19,11 +19,45 @@ type Reader struct {
 	read  reading
 }
 
-// reading are the sensitive objects that a reader has read, and how often it has read any.
+// reading is what a reader has asked, the sensitive objects that it has read, and how often it has
+// read any.
 type reading struct {
+	queries []Query
+	asked   map[Query]bool
 	objects []*redact.Objects
 	known   map[*redact.Objects]bool
 	times   int
+}
+
+// Query is a question about a snapshot: about one object, or with another Scope about which objects
+// there are.
+type Query struct {
+	Scope           Scope
+	Kind            gvk.Kind
+	Namespace, Name string
+}
+
+// Scope is what a Query asks about.
+type Scope int
+
+// The scopes: an object; the names of the objects of a kind in a namespace, or everywhere if that is
+// empty; and the kinds of all objects.
+const (
+	OneObject Scope = iota
+	NamesOfKind
+	AllKinds
+)
+
+// ask records a query.
+func (r *reading) ask(q Query) {
+	if r.asked[q] {
+		return
+	}
+	if r.asked == nil {
+		r.asked = map[Query]bool{}
+	}
+	r.asked[q] = true
+	r.queries = append(r.queries, q)
 }
 
 // Reader returns a reader of the snapshot.
@@ -49,6 +83,9 @@ func (r *Reader) AddSensitive(objects *redact.Objects) {
 	r.read.objects = append(r.read.objects, objects)
 }
 
+// Queries returns what the reader has asked, each query once, in order.
+func (r *Reader) Queries() []Query { return r.read.queries }
+
 // Sensitive returns the objects passed to AddSensitive.
 func (r *Reader) Sensitive() []*redact.Objects { return r.read.objects }
 
@@ -72,6 +109,7 @@ func (r *Reader) List(kind gvk.Kind, namespace string) ([]map[string]any, error)
 
 // Select is List for the objects that wants accepts. Other objects are not made.
 func (r *Reader) Select(kind gvk.Kind, namespace string, wants func(namespace, name string) bool) ([]map[string]any, error) {
+	r.read.ask(Query{Scope: NamesOfKind, Kind: kind, Namespace: namespace})
 	var objects []map[string]any
 	for _, k := range r.snapshot.list(kind, namespace) {
 		if !wants(k.namespace, k.name) {
@@ -88,6 +126,7 @@ func (r *Reader) Select(kind gvk.Kind, namespace string, wants func(namespace, n
 
 // Kinds returns the kinds of the objects in the snapshot, sorted.
 func (r *Reader) Kinds() []gvk.Kind {
+	r.read.ask(Query{Scope: AllKinds})
 	if r.snapshot.objects == nil {
 		return nil
 	}
@@ -97,6 +136,7 @@ func (r *Reader) Kinds() []gvk.Kind {
 }
 
 func (r *Reader) object(k key) (map[string]any, error) {
+	r.read.ask(Query{Kind: k.kind, Namespace: k.namespace, Name: k.name})
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -119,7 +159,7 @@ func (r *Reader) Once(key any, compute func() (any, error)) (any, error) {
 	before := r.read
 	r.read = reading{}
 	value, err := compute()
-	result := onceValue{value: value}
+	result := onceValue{value: value, queries: r.read.queries}
 	if len(r.read.objects) > 0 {
 		result.sensitive = redact.Join(r.read.objects)
 	}
@@ -131,16 +171,21 @@ func (r *Reader) Once(key any, compute func() (any, error)) (any, error) {
 	return r.take(result), err
 }
 
-// take returns a value of Once, and records the sensitive objects that it depends on.
+// take returns a value of Once, and records what it depends on.
 func (r *Reader) take(m onceValue) any {
+	for _, q := range m.queries {
+		r.read.ask(q)
+	}
 	if m.sensitive != nil {
 		r.AddSensitive(m.sensitive)
 	}
 	return m.value
 }
 
-// onceValue is a value of Once, and the sensitive objects that it depends on, or nil.
+// onceValue is a value of Once, what its computation has asked, and the sensitive objects that it
+// depends on, or nil.
 type onceValue struct {
 	value     any
+	queries   []Query
 	sensitive *redact.Objects
 }

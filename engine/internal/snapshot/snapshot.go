@@ -61,6 +61,16 @@ func (s *Snapshot) sort() map[gvk.Kind][]key {
 	return byKind
 }
 
+// Names returns the names of the objects of a kind in a namespace, or everywhere if the namespace is
+// empty, each after its namespace, in order.
+func (s *Snapshot) Names(kind gvk.Kind, namespace string) []string {
+	var names []string
+	for _, k := range s.list(kind, namespace) {
+		names = append(names, k.namespace+"/"+k.name)
+	}
+	return names
+}
+
 // list returns the keys of a kind in a namespace, or everywhere if the namespace is
 // empty, in order.
 func (s *Snapshot) list(kind gvk.Kind, namespace string) []key {
