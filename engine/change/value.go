@@ -2,7 +2,6 @@ package change
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 	"unsafe"
 )
@@ -73,8 +72,12 @@ func Same(a, b any) bool {
 	return sameScalar(a, b)
 }
 
-func sameMap(a, b map[string]any) bool {
-	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
+func sameMap(a, b map[string]any) bool { return addressOf(a) == addressOf(b) }
+
+// addressOf returns the address of a map, which is what a variable of its type holds. Package reflect
+// takes ten times as long.
+func addressOf(object map[string]any) unsafe.Pointer {
+	return *(*unsafe.Pointer)(unsafe.Pointer(&object))
 }
 
 func sameList(a, b []any) bool {
@@ -94,7 +97,7 @@ func sameScalar(a, b any) bool {
 func identity(value any) (at unsafe.Pointer, length int) {
 	switch value := value.(type) {
 	case map[string]any:
-		return reflect.ValueOf(value).UnsafePointer(), 0
+		return addressOf(value), 0
 	case []any:
 		if len(value) > 0 {
 			return unsafe.Pointer(&value[0]), len(value)

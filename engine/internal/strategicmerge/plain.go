@@ -48,16 +48,23 @@ func (m merger) mergeMap(object, patch map[string]any, t list) (merged map[strin
 			write()[key] = after
 		}
 	}
+	if t.typ == nil && isKnown(merged) {
+		return nil, false
+	}
+	m.memo.Note(t.stays(), merged, 1) // like the parts of the object and the patch
 	return merged, true
 }
 
 // isPlain reports whether the maps are of the type, and what the patch does not name stays the same.
 func (m merger) isPlain(object, patch map[string]any, t list) bool {
-	if t.typ == nil && (isKnown(object) || isKnown(patch)) {
-		return false // an object inside an object has its own schema
-	}
-	if has(patch, directive) || has(patch, "") || has(object, "") {
+	if has(patch, directive) || has(patch, "") || t.typ == nil && isKnown(patch) {
 		return false
+	}
+	if object == nil || m.mapStays(object, t) {
+		return true
+	}
+	if has(object, "") || t.typ == nil && isKnown(object) {
+		return false // an object inside an object has its own schema
 	}
 	for key, value := range object {
 		if !isCollection(value) {
@@ -228,6 +235,14 @@ func identity(item any, keys []string) string {
 // unknown is what a memo remembers about maps without a type: kyaml leaves them as they are.
 var unknown change.Fact
 
+// stays is the fact of mapStays about a map of the type.
+func (t list) stays() *change.Fact {
+	if t.typ == nil {
+		return &unknown
+	}
+	return &t.typ.Facts.Merged
+}
+
 // staysSame reports whether kyaml leaves a value as it is that the patch does not mention.
 func (m merger) staysSame(value any, t list) bool {
 	switch value := value.(type) {
@@ -259,10 +274,7 @@ func isCollection(value any) bool {
 // mapStays is staysSame for a map. Maps of a type are always values of the same field, so what a
 // memo remembers does not depend on the field.
 func (m merger) mapStays(object map[string]any, t list) bool {
-	fact := &unknown
-	if t.typ != nil {
-		fact = &t.typ.Facts.Merged
-	}
+	fact := t.stays()
 	if answer, known := m.memo.Recall(fact, object); known {
 		return answer == 1
 	}

@@ -3,6 +3,7 @@ package strategicmerge
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
@@ -33,19 +34,26 @@ var kinds121 = map[string]string{
 
 // isKnown reports whether the schema has the kind of an object.
 func isKnown(object map[string]any) bool {
-	apiVersion, _ := object["apiVersion"].(string)
+	apiVersion, given := object["apiVersion"].(string)
+	if !given {
+		return false
+	}
 	kind, _ := object["kind"].(string)
 	return isKnownKind(apiVersion, kind)
 }
 
-func isKnownKind(apiVersion, kind string) bool {
-	for known := range strings.FieldsSeq(kinds121[apiVersion]) {
-		if known == kind {
-			return true
+func isKnownKind(apiVersion, kind string) bool { return known121()[[2]string{apiVersion, kind}] }
+
+// known121 returns the pairs of apiVersion and kind in kinds121.
+var known121 = sync.OnceValue(func() map[[2]string]bool {
+	pairs := map[[2]string]bool{}
+	for apiVersion, kinds := range kinds121 {
+		for kind := range strings.FieldsSeq(kinds) {
+			pairs[[2]string{apiVersion, kind}] = true
 		}
 	}
-	return false
-}
+	return pairs
+})
 
 // newer are lists that merge by key since a later version than 1.21. In 1.21 they do not exist,
 // or are replaced as a whole.

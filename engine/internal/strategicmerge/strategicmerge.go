@@ -48,6 +48,7 @@ func Merge(memo *change.Memo, object, patch map[string]any, t *schema.Type) (mer
 		t = nil
 	}
 	if merged, ok := (merger{memo}).mergeMap(object, patch, list{typ: t}); ok {
+		memo.Note(&asItIs, merged, 1) // like all of its parts
 		return merged, true, nil
 	}
 	result, err := walk(newNode(object), newNode(patch), list{typ: t}, nil)

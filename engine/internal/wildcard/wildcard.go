@@ -7,7 +7,10 @@ import "strings"
 // Match reports whether the pattern matches the whole text. The time is at worst proportional to
 // the product of their lengths.
 func Match(pattern, text string) bool {
-	if !Has(pattern) {
+	switch {
+	case pattern == "*":
+		return true
+	case !Has(pattern):
 		return pattern == text
 	}
 	p, t := []rune(pattern), []rune(text)
@@ -37,4 +40,6 @@ func Match(pattern, text string) bool {
 }
 
 // Has reports whether a text has wildcards in it.
-func Has(text string) bool { return strings.ContainsAny(text, "*?") }
+func Has(text string) bool {
+	return strings.IndexByte(text, '*') >= 0 || strings.IndexByte(text, '?') >= 0
+}
