@@ -47,7 +47,7 @@
 //	goals.go                   rules that change none of the objects that are generated for them
 //	pairs.go                   validating policies on what mutating ones make of generated objects
 //	check.go, coverage.go      mistakes and conflicts, and the parts of policies that have run
-//	verdicts.go                what each policy did to each object
+//	nearest.go, verdicts.go    what is similar to what a policy selects, and what it did to each object
 //	pods.go                    objects that controllers make from the manifests, down to Pods
 //	layout.go                  where documents were in an earlier run
 //	results.go                 results of an earlier run, for manifests with which nothing has changed

@@ -132,6 +132,9 @@ func (e *tally) podsOnly(r *run) (found []source.Diagnostic) {
 	var first []policy.Selected
 	for _, program := range r.server.programs {
 		for _, s := range program.Selects() {
+			if s.Purpose != policy.ToMatch {
+				continue
+			}
 			if s.Group != podKind.Group && s.Group != "*" || s.Kind != podKind.Kind && s.Resource != "pods" {
 				others[s.ID.OfPolicy()] = true
 			}

@@ -62,6 +62,11 @@ func (d documented) documents() []*manifest.Document {
 	return append([]*manifest.Document{d.policy}, d.bindings...)
 }
 
+// policyDocuments returns the documents of policies and of what configures them.
+func (r *run) policyDocuments() []*manifest.Document {
+	return slices.Concat(r.set.policies, r.input.policies, r.set.configuration(r.input.manifests))
+}
+
 // generatable returns the policies that have a field in their spec, and whose effects generated objects
 // show.
 func (r *run) generatable(field string) (policies []documented) {
@@ -70,7 +75,7 @@ func (r *run) generatable(field string) (policies []documented) {
 		name     string
 	}
 	bindings := map[named][]*manifest.Document{}
-	for _, d := range slices.Concat(r.set.policies, r.input.policies, r.set.configuration(r.input.manifests)) {
+	for _, d := range r.policyDocuments() {
 		root := policy.Node{Value: d.Object()}
 		if name := root.At("spec", "policyName").Text(); name != "" {
 			key := named{r.set.language(d.Kind()), name}

@@ -74,10 +74,7 @@ func (r *run) tellNames() {
 	names := &names{schemas: r.schemas, kinds: sync.OnceValue(r.schemas.Kinds)}
 	for _, program := range r.policies.programs {
 		selected := program.Selects()
-		known := map[policy.Selected]bool{}
-		for _, s := range selected {
-			known[anywhere(s)] = known[anywhere(s)] || names.know(s)
-		}
+		known := names.known(selected)
 		for _, s := range selected {
 			if known[anywhere(s)] {
 				continue
@@ -103,6 +100,16 @@ func anywhere(s policy.Selected) policy.Selected {
 type names struct {
 	schemas *schema.Registry
 	kinds   func() []*schema.Kind
+}
+
+// known says of the selected kinds and resources, without groups and versions of resources, whether any
+// exists.
+func (n *names) known(selected []policy.Selected) map[policy.Selected]bool {
+	known := map[policy.Selected]bool{}
+	for _, s := range selected {
+		known[anywhere(s)] = known[anywhere(s)] || n.know(s)
+	}
+	return known
 }
 
 // know reports whether a kind or resource that a policy names exists.

@@ -58,21 +58,30 @@ type Account struct {
 	Unknown string
 	// Near are the manifests of the kinds that the policy selects, if it matches none of the run.
 	Near []*Manifest
-	// Idle are the rules that match none, if rules have their own match blocks.
+	// Nearest says what exists that is the most similar to a label or a name that the policy selects and that
+	// does not exist.
+	Nearest string
+	// Idle are the rules that match none, if rules have their own match blocks, and the bindings that match
+	// none of the objects that the policy matches.
 	Idle []IdleRule
 }
 
-// IdleRule is a rule that matches no manifest.
+// IdleRule is a rule or a binding that matches no manifest.
 type IdleRule struct {
-	// Name is the name of the rule in its policy, and Rules are the IDs of what a cluster runs for it.
+	// Name is the name of the rule in its policy, or "binding" with the name of the binding. Rules are the
+	// IDs of what a cluster runs for it.
 	Name  string
 	Rules []policy.ID
 	At    source.Position
-	// Selects, Unknown and Near are those of the rule, as in Account.
+	// Selects, Unknown, Near and Nearest are those of the rule, as in Account.
 	Selects []policy.Selected
 	Unknown string
 	Near    []*Manifest
+	Nearest string
 }
+
+// IsBinding reports whether it is a binding.
+func (i IdleRule) IsBinding() bool { return len(i.Rules) == 1 && i.Rules[0].Rule == "" }
 
 // actionNames are the names of the actions.
 var actionNames = map[Action]string{
@@ -107,13 +116,15 @@ func Judge() Observer {
 	}
 }
 
-// matchedRules says of the rules that have been compared with objects whether they match any.
+// matchedRules says of the rules and the bindings that have been compared with objects whether they match any.
 type matchedRules map[policy.ID]bool
 
 func (m matchedRules) add(t *tries) {
 	for _, try := range t.all() {
-		if id := try.id.OfRule(); id.Rule != "" {
-			m[id] = m[id] || try.result != unmatched
+		for _, id := range []policy.ID{try.id.OfRule(), try.id.OfBinding()} {
+			if id != id.OfPolicy() {
+				m[id] = m[id] || try.result != unmatched
+			}
 		}
 	}
 }
@@ -235,12 +246,14 @@ func (v *verdicts) said(denial Action) []Verdict {
 func (r *run) accounts(rules matchedRules) []Account {
 	var all []Account
 	index := map[policy.ID]int{}
+	selecting, bindings := r.selecting()
 	find := func(program policy.Program, id policy.ID, at source.Position) *Account {
 		i, ok := index[whole(id)]
 		if !ok {
 			i = len(all)
 			index[whole(id)] = i
 			all = append(all, Account{ID: whole(id), At: at, Point: program.Hook().Point})
+			all[i].addBindings(bindings[whole(id)], rules, selecting)
 		}
 		return &all[i]
 	}
@@ -252,32 +265,56 @@ func (r *run) accounts(rules matchedRules) []Account {
 			}
 		}
 		for _, s := range program.Selects() {
-			if a := find(program, s.ID, s.At); s.Purpose == policy.ToMatch {
+			if a := find(program, s.ID, s.At); s.Purpose == policy.ToMatch || s.Purpose == policy.ToBind {
 				a.selects(s)
 			}
 		}
 	}
 	r.locatePolicies(all)
-	names := &names{schemas: r.schemas, kinds: sync.OnceValue(r.schemas.Kinds)}
-	matched := r.matched()
-	for i := range all {
-		if a := &all[i]; !matched[a.ID] {
-			a.Unknown = names.unknown(a.Selects)
-			a.Near = r.selected(a.Selects)
-		}
-		for n := range all[i].Idle {
-			idle := &all[i].Idle[n]
-			idle.Unknown, idle.Near = names.unknown(idle.Selects), r.selected(idle.Selects)
-		}
-	}
+	r.explainIdle(all, selecting)
 	return all
 }
 
-// selects adds what a rule of the policy selects.
+// addBindings adds the bindings that have been compared with objects, and match none.
+func (a *Account) addBindings(bindings []policy.ID, rules matchedRules, selecting map[policy.ID]selecting) {
+	for _, b := range bindings {
+		if ids := []policy.ID{b}; rules.idle(ids) {
+			a.Idle = append(a.Idle, IdleRule{Name: "binding " + b.Binding, Rules: ids, At: selecting[b].at})
+		}
+	}
+}
+
+// explainIdle says of policies, rules and bindings that match nothing what is similar to what they select.
+func (r *run) explainIdle(all []Account, selecting map[policy.ID]selecting) {
+	names := &names{schemas: r.schemas, kinds: sync.OnceValue(r.schemas.Kinds)}
+	matched, namespaces := r.matched(), r.namespaces()
+	for i := range all {
+		a := &all[i]
+		if !matched[a.ID] {
+			a.Unknown = names.unknown(a.Selects)
+			a.Near = r.selected(a.Selects)
+			a.Nearest = nearest(selecting[a.ID].block, namespaces, a.Near)
+		}
+		for n := range a.Idle {
+			idle := &a.Idle[n]
+			if idle.IsBinding() && len(idle.Selects) == 0 {
+				idle.Selects = a.Selects
+			}
+			idle.Unknown, idle.Near = names.unknown(idle.Selects), r.selected(idle.Selects)
+			if idle.IsBinding() {
+				idle.Nearest = nearest(selecting[idle.Rules[0]].block, namespaces, idle.Near)
+			}
+		}
+	}
+}
+
+// selects adds what a rule or a binding of the policy selects.
 func (a *Account) selects(s policy.Selected) {
-	a.Selects = append(a.Selects, s)
+	if s.Purpose == policy.ToMatch {
+		a.Selects = append(a.Selects, s)
+	}
 	for i := range a.Idle {
-		if idle := &a.Idle[i]; slices.Contains(idle.Rules, s.ID.OfRule()) {
+		if idle := &a.Idle[i]; slices.Contains(idle.Rules, s.ID.OfRule()) || slices.Contains(idle.Rules, s.ID) {
 			idle.Selects = append(idle.Selects, s)
 		}
 	}
@@ -325,8 +362,9 @@ func (r *run) locatePolicies(all []Account) {
 
 // unknown describes the first of the selected names that does not exist; "" if all exist or may exist.
 func (n *names) unknown(selected []policy.Selected) string {
+	known := n.known(selected)
 	for _, s := range selected {
-		if n.know(s) {
+		if known[anywhere(s)] {
 			continue
 		}
 		if advice := n.misspelt(s); advice.Text != "" {

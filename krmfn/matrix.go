@@ -48,7 +48,7 @@ func (p *Process) matrix(ctx context.Context, given arguments) int {
 }
 
 const matrixText = `Say for every policy how many manifests it matches, changes and denies, and why it leaves
-others alone; which policies match nothing, and why; and for every manifest what the policies
+others alone; which policies and bindings match nothing, and why; and for every manifest what they
 do to it.
 
 What a policy does to a manifest is one of these actions; of several, the first is told:

@@ -76,6 +76,9 @@ func (id ID) Part() string {
 // OfPolicy returns the ID of the whole policy.
 func (id ID) OfPolicy() ID { return ID{Kind: id.Kind, Policy: id.Policy} }
 
+// OfBinding returns the ID of the policy through one binding, with all its params.
+func (id ID) OfBinding() ID { return ID{Kind: id.Kind, Policy: id.Policy, Binding: id.Binding} }
+
 // OfRule returns the ID of the rule in all its instances, through all bindings and params.
 func (id ID) OfRule() ID { return ID{Kind: id.Kind, Policy: id.Policy, Rule: id.Rule} }
 
@@ -171,13 +174,14 @@ type Selected struct {
 // Purpose is what a policy names a kind for.
 type Purpose int
 
-// The purposes: to match objects of requests, to exclude them, to look up params, or to change other
-// objects.
+// The purposes: to match objects of requests, to exclude them, to look up params, to change other objects,
+// or to bind the policy to some of the objects that it matches.
 const (
 	ToMatch Purpose = iota
 	ToExclude
 	ToLookUp
 	ToChange
+	ToBind
 )
 
 // Part is a part of a policy whose coverage is measured.

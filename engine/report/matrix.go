@@ -35,11 +35,11 @@ type MatrixPolicy struct {
 	Reasons []Reason
 	// Nothing says why it matched nothing. It is "" if it matched an object.
 	Nothing string
-	// Idle are the rules that matched nothing, if others did.
+	// Idle are the rules that matched nothing, if others did, and the bindings that did.
 	Idle []MatrixRule
 }
 
-// MatrixRule is a rule that matched nothing.
+// MatrixRule is a rule or a binding that matched nothing.
 type MatrixRule struct {
 	Name    string
 	At      source.Position
@@ -212,22 +212,26 @@ func (b *matrixBuilder) explainNothing(outcome *engine.Outcome) {
 	for i, a := range outcome.Policies {
 		p := &b.matrix.Policies[i]
 		if p.Matched() == 0 {
-			p.Nothing = b.nothing(kinds, a.Selects, a.Unknown, len(a.Near))
+			p.Nothing = b.nothing(kinds, a.Selects, a.Unknown, a.Nearest, len(a.Near))
 			noteNear(near, a.Near, []policy.ID{a.ID.OfPolicy()}, &p.Reasons)
-			continue
+			a.Idle = slices.DeleteFunc(slices.Clone(a.Idle), func(idle engine.IdleRule) bool { return !idle.IsBinding() })
 		}
 		p.Idle = make([]MatrixRule, len(a.Idle))
 		for n, idle := range a.Idle {
 			rule := &p.Idle[n]
 			rule.Name, rule.At = b.converter.redactor.Name(idle.Name), idle.At
-			rule.Nothing = b.nothing(kinds, idle.Selects, idle.Unknown, len(idle.Near))
+			rule.Nothing = b.nothing(kinds, idle.Selects, idle.Unknown, idle.Nearest, len(idle.Near))
 			noteNear(near, idle.Near, idle.Rules, &rule.Reasons)
 		}
 	}
 	for i, m := range outcome.Manifests {
 		told := map[reasonKey]bool{}
 		for _, n := range m.NotApplied {
-			for _, id := range []policy.ID{n.ID.OfPolicy(), n.ID.OfRule()} {
+			ids := []policy.ID{n.ID.OfPolicy(), n.ID.OfRule()}
+			if of := n.ID.OfBinding(); of.Binding != "" && near[m][of] != nil {
+				ids = []policy.ID{of}
+			}
+			for _, id := range ids {
 				key := reasonKey{of: near[m][id]}
 				if key.of == nil {
 					continue
@@ -241,16 +245,20 @@ func (b *matrixBuilder) explainNothing(outcome *engine.Outcome) {
 	}
 }
 
-// nothing says why kinds that are selected match nothing. unknown says which of them do not exist, and
-// near is the number of objects of these kinds.
-func (b *matrixBuilder) nothing(kinds kindCounts, selected []policy.Selected, unknown string, near int) string {
+// nothing says why kinds that are selected match nothing. unknown says which of them do not exist, nearest
+// what is similar to a label or a name that does not exist, and near is the number of objects of these kinds.
+func (b *matrixBuilder) nothing(kinds kindCounts, selected []policy.Selected, unknown, nearest string, near int) string {
 	switch {
 	case unknown != "":
 		return b.converter.redactor.Text(unknown)
 	case near == 0:
 		return b.converter.redactor.Text(kinds.missing(selected))
 	}
-	return "it selects the kind of " + plural(near, "object", "objects") + ", and matches none of them"
+	text := "it selects the kind of " + plural(near, "object", "objects") + ", and matches none of them"
+	if nearest != "" {
+		text += ": " + b.converter.redactor.Text(nearest)
+	}
+	return text
 }
 
 // noteNear notes the list for the reasons why policies or rules do not match objects.

@@ -26,7 +26,7 @@ type jsonMatrixPolicy struct {
 	// Reasons say why it left objects alone, or why it matched nothing.
 	Reasons []jsonReason `json:"reasons,omitempty"`
 	Nothing string       `json:"nothing,omitempty"`
-	// Idle are the rules that matched nothing, if others did.
+	// Idle are the rules that matched nothing, if others did, and the bindings that did.
 	Idle []jsonIdleRule `json:"idleRules,omitempty"`
 }
 

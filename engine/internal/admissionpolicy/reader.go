@@ -92,13 +92,22 @@ func (r *Reader) Policy(readParamKind func(policy.Node) gvk.Kind) *Policy {
 	return p
 }
 
-// Selects returns the kinds and resources that the policy names.
+// Selects returns the kinds and resources that the policy and its bindings name.
 func (p *Policy) Selects() []policy.Selected {
 	var all []policy.Selected
 	id := p.ID()
-	for _, name := range p.Constraints.Names() {
-		path := change.Keys("spec", "matchConstraints", "resourceRules").Index(name.Rule)
-		all = append(all, policy.Selected{ID: id, At: p.Document.At(path), Group: name.Group, Version: name.Version, Resource: name.Resource.Resource})
+	add := func(resources *match.Resources, d *manifest.Document, block string, s policy.Selected) {
+		for _, name := range resources.Names() {
+			s.At = d.At(change.Keys("spec", block, "resourceRules").Index(name.Rule))
+			s.Group, s.Version, s.Resource = name.Group, name.Version, name.Resource.Resource
+			all = append(all, s)
+		}
+	}
+	add(p.Constraints, p.Document, "matchConstraints", policy.Selected{ID: id})
+	for _, b := range p.Bindings {
+		if b.resources != nil {
+			add(b.resources, b.Document, "matchResources", policy.Selected{ID: p.through(b), Purpose: policy.ToBind})
+		}
 	}
 	if k := p.ParamKind; k != (gvk.Kind{}) {
 		at := p.Document.At(change.Keys("spec", "paramKind", "kind"))
