@@ -50,3 +50,32 @@ func TestHostilePage(t *testing.T) {
 		}
 	}
 }
+
+// TestPageHeadings shows that the name of an object is above its first line and the comments there. If that is
+// far from a change, it is above the first change, too, for the page with fewer lines.
+func TestPageHeadings(t *testing.T) {
+	dir := tree(t, hostile)
+	var b strings.Builder
+	for _, name := range []string{"one", "two"} {
+		b.WriteString("---\n# The pod " + name + ".\napiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name + "\nspec:\n  containers:\n  - name: a\n    image: a\n    ports: [{containerPort: 80}]\n")
+	}
+	writeFile(t, dir+"/pods.yaml", b.String())
+	writeFile(t, dir+"/pods-policy.yaml", strings.NewReplacer("ConfigMap", "Pod", "patchStrategicMerge: {metadata: {labels: {team: TEAM}}}", "patchesJson6902: \"- {op: replace, path: /spec/containers/0/image, value: b}\"").Replace(basePolicy))
+	var stdout, stderr bytes.Buffer
+	p := &Process{Args: []string{"explain", "-o", "html", "-p", "pods-policy.yaml", "pods.yaml"}, Dir: dir, Stdout: &stdout, Stderr: &stderr}
+	if status := Main(context.Background(), p); status != exitDone {
+		t.Fatalf("status %d\n%s", status, &stderr)
+	}
+	row := regexp.MustCompile(`<tr class="([^"]*)"[^>]*>(?:<td colspan="5">([^<]*)|.*?<td(?: colspan="2")?>([^<]*)</td>)`)
+	var got []string
+	page, _, _ := strings.Cut(stdout.String(), `<div class="policies">`)
+	for _, line := range row.FindAllStringSubmatch(page, -1) {
+		if text := line[2] + line[3]; strings.Contains(line[1], "object") || strings.HasPrefix(text, "#") {
+			got = append(got, line[1]+": "+text)
+		}
+	}
+	want := []string{"object far: Pod default/one", "far: # The pod one.", "object few: Pod default/one", "object: Pod default/two", ": # The pod two."}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

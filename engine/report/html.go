@@ -8,7 +8,6 @@ import (
 	"html"
 	"io"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -48,7 +47,9 @@ type htmlLine struct {
 	// Shown means that the change of the line is shown. Far means that no shown change is near
 	// the line, and Gone that none is so near that the line is in the page at all.
 	Shown, Far, Gone bool
-	manifest         *Manifest
+	// Object is the name of the object that the line belongs to.
+	Object   string
+	manifest *Manifest
 }
 
 type htmlSource struct {
@@ -178,21 +179,25 @@ func (b *htmlWriter) fold(open bool, name, note string) {
 
 func (b *htmlWriter) file(f htmlFile) {
 	b.fold(true, f.Name, changes(f.Changes))
-	var names []string // the names that were written last
+	above := "" // the object whose name is above the lines that are near a change
 	for i, l := range f.Lines {
+		isGone := i > 0 && f.Lines[i-1].Gone
 		switch {
-		case l.Gone && (i == 0 || !f.Lines[i-1].Gone):
+		case l.Gone && !isGone:
 			b.gap("gone", f.Lines[i:], func(l htmlLine) bool { return l.Gone })
-		case l.Far && !l.Gone && (i == 0 || !f.Lines[i-1].Far || f.Lines[i-1].Gone):
+		case l.Far && !l.Gone && (i == 0 || !f.Lines[i-1].Far || isGone):
 			b.gap("gap", f.Lines[i:], func(l htmlLine) bool { return l.Far && !l.Gone })
 		}
-		first := !l.Gone && (i == 0 || f.Lines[i-1].Gone)
-		if first || !l.Far && i > 0 && f.Lines[i-1].Far {
-			names = b.objects(f.Lines[i:], names, first)
+		if l.Gone {
+			continue
 		}
-		if !l.Gone {
-			b.line(l)
+		switch {
+		case i == 0 || isGone || f.Lines[i-1].Object != l.Object:
+			above = b.object(l, above, "object")
+		case !l.Far && above != l.Object:
+			above = b.object(l, above, "object few")
 		}
+		b.line(l)
 	}
 	b.write("</table></details>\n")
 }
@@ -214,30 +219,19 @@ func (b *htmlWriter) gap(class string, lines []htmlLine, out func(htmlLine) bool
 	b.write("<tr class=\"%s\"><td colspan=\"5\">⋯ %s lines</td></tr>\n", class, strconv.Itoa(n))
 }
 
-// objects writes the names of the objects that change in the next lines, and returns the names. It
-// writes nothing if the names equal the last names and first is false.
-func (b *htmlWriter) objects(lines []htmlLine, last []string, first bool) []string {
-	names := objectsFrom(lines)
-	if first || !slices.Equal(names, last) {
-		b.write(`<tr class="object" data-object="%s"><td colspan="5">%s</td></tr>`+"\n", strings.ToLower(strings.Join(names, " ")), strings.Join(names, ", "))
+// object writes the name of the object to which a line and the next ones belong, as a row of a class. It returns
+// the object whose name is then above the lines near a change; that was above.
+func (b *htmlWriter) object(l htmlLine, above, class string) string {
+	if l.Object == "" {
+		return above
 	}
-	return names
-}
-
-// objectsFrom returns the names of the objects that change in the lines up to the next gap.
-func objectsFrom(lines []htmlLine) []string {
-	var names []string
-	near := false
-	for _, l := range lines {
-		if l.Gone || near && l.Far {
-			break
-		}
-		near = near || !l.Far
-		if l.Shown && !slices.Contains(names, l.manifest.object()) {
-			names = append(names, l.manifest.object())
-		}
+	if l.Far {
+		class += " far"
+	} else {
+		above = l.Object
 	}
-	return names
+	b.write(`<tr class="%s" data-object="%s"><td colspan="5">%s</td></tr>`+"\n", class, strings.ToLower(l.Object), l.Object)
+	return above
 }
 
 // index lists all objects: changed objects with links to their changes, and for each object why
@@ -372,8 +366,12 @@ func (l htmlLine) policies() []string {
 func htmlFileOf(f File, full bool, wanted func(mark) bool) htmlFile {
 	out := htmlFile{Name: f.Name}
 	edits := map[*Edit]bool{}
+	object, objects := "", f.objects
 	for _, l := range compare(f.Before, f.After) {
-		h := htmlLine{Text: strings.TrimRight(l.Text, "\r\n"), Before: l.Before, After: l.After}
+		for len(objects) > 0 && objects[0].line <= l.Before {
+			object, objects = objects[0].name, objects[1:]
+		}
+		h := htmlLine{Text: strings.TrimRight(l.Text, "\r\n"), Before: l.Before, After: l.After, Object: object}
 		if m, ok := f.markOf(l); ok {
 			h.Edit, h.manifest, h.Shown = m.edit, m.manifest, wanted(m)
 		}

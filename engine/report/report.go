@@ -61,6 +61,8 @@ type File struct {
 	Before, After string
 	// before and after have the line at which each edit begins in Before and After.
 	before, after []mark
+	// objects are the objects in Before by their first lines.
+	objects []objectAt
 	// states name the two texts in a diff; nil means the manifests as they are written and as they are
 	// admitted.
 	states *[2]string
@@ -71,6 +73,12 @@ type mark struct {
 	line     int
 	edit     *Edit
 	manifest *Manifest
+}
+
+// objectAt is the line at which an object with a name begins, with the comments above it.
+type objectAt struct {
+	line int
+	name string
 }
 
 // Manifest is the result of one manifest.
@@ -211,12 +219,15 @@ func (r *Report) fileOf(s *manifest.Stream, manifests []*engine.Manifest, index 
 	if len(read.Documents()) != len(s.Documents()) || len(written.Documents()) != len(s.Documents()) {
 		return f
 	}
+	lines := splitLines(f.Before)
 	for i, d := range s.Documents() {
 		m, ok := index[d]
 		if !ok {
+			f.objects = append(f.objects, objectAt{beginOf(read.Documents()[i], lines), secrets.Text(d.Kind().Kind + " " + d.Name())})
 			continue
 		}
 		about := &r.Manifests[m]
+		f.objects = append(f.objects, objectAt{beginOf(read.Documents()[i], lines), about.object()})
 		for n := range about.Edits {
 			e := &about.Edits[n]
 			at := e.At
@@ -242,6 +253,15 @@ func startOf(d *manifest.Document, path change.Path) int {
 		return above.Line
 	}
 	return at.Line
+}
+
+// beginOf returns the first line of a document: that of the comments above it. lines are those of its file.
+func beginOf(d *manifest.Document, lines []string) int {
+	line := d.At(nil).Line
+	for line > 1 && strings.HasPrefix(lines[line-2], "#") {
+		line--
+	}
+	return line
 }
 
 // Locate gives all manifests and edits the positions in the repository that at returns for positions in
