@@ -55,6 +55,6 @@
 //
 // Some files are separate entry points: object.go (Set.Admit), lookups.go (what a set looks up), predict.go
 // (what a server answers),
-// view.go (View: the objects that policies see), fields.go (Schemas, for editors), convert.go and
+// view.go (View: the objects that policies see), fields.go and extract.go (Schemas and Operand, for editors), convert.go and
 // migrate.go (policies in other forms) and verify.go (whether two forms are equivalent).
 package engine

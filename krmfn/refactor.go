@@ -26,6 +26,7 @@ func (w *workspace) Refactorings(ctx context.Context, at lsp.Selection) []editor
 	if d, part := r.selected(); d != nil {
 		all = append(all, r.conversions(d, part)...)
 	}
+	all = append(all, r.extractions(ctx)...)
 	secrets := r.secrets()
 	for i := range all {
 		all[i].Refused = secrets.Text(all[i].Refused)
@@ -51,6 +52,29 @@ type refactorer struct {
 	workspace *workspace
 	last      *inspected
 	at        lsp.Selection
+}
+
+// extractions are the variables that the selection can become. The policy must compile as before.
+func (r *refactorer) extractions(ctx context.Context) []editor.Refactoring {
+	all := editor.Extract(r.at.Path, r.at.Text, r.at.From, r.at.To)
+	if len(all) == 0 {
+		return nil
+	}
+	before, _ := r.workspace.CheckFile(ctx, r.at.Path, r.at.Text)
+	for i := range all {
+		if all[i].Rewrite == nil {
+			continue
+		}
+		after, _ := r.workspace.CheckFile(ctx, r.at.Path, editor.Apply(r.at.Text, r.at.Path, all[i].Rewrite.Edits))
+		for _, d := range after {
+			isNew := !slices.ContainsFunc(before, func(b source.Diagnostic) bool { return b.Code == d.Code && b.Printed() == d.Printed() })
+			if d.Severity == source.Error && isNew {
+				all[i].Rewrite, all[i].Refused = nil, "the policy would not compile: "+firstLine(d.Short())
+				break
+			}
+		}
+	}
+	return all
 }
 
 // portion is a document in the text of a file.
@@ -219,4 +243,9 @@ func oneLine(text string) string {
 		lines = append(lines, strings.TrimSpace(line))
 	}
 	return strings.Join(lines, "; ")
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
 }

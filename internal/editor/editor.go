@@ -6,7 +6,8 @@
 // slot.go (keys and values of incomplete text), complete.go, values.go, expression.go, literals.go and
 // jmespath.go (what can be written), hover.go (what is there, and what policies do), diff.go (all that a policy
 // changes), links.go (where things are defined and used), tokens.go (the parts of
-// expressions), folds.go (blocks), refactor.go (changes that a user can choose).
+// expressions), folds.go (blocks), refactor.go (changes that a
+// user can choose), extract.go (variables out of expressions).
 package editor
 
 import (

@@ -127,3 +127,25 @@ func inOrder(t *testing.T, text string) {
 		}
 	}
 }
+
+// FuzzExtract extracts a range of a text. The cursor is on the name of the variable then, which has a use.
+func FuzzExtract(f *testing.F) {
+	at := strings.Index(policy, "params.data")
+	f.Add(policy, at, at+len("params.data"))
+	f.Add(strings.ReplaceAll(policy, "\n", "\r\n"), at, at+30)
+	f.Add(rule, 0, len(rule))
+	f.Fuzz(func(t *testing.T, text string, from, to int) {
+		if from < 0 || to < from || to > len(text) {
+			return
+		}
+		for _, r := range editor.Extract("p.yaml", text, from, to) {
+			if r.Rewrite == nil {
+				continue
+			}
+			after, cursor := editor.Apply(text, "p.yaml", r.Rewrite.Edits), r.Rewrite.Cursor
+			if name := after[cursor.From:cursor.To]; !strings.Contains(after, "variables."+name) {
+				t.Errorf("%q is no variable of\n%s", name, after)
+			}
+		}
+	})
+}

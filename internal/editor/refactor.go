@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -94,4 +95,40 @@ func Parts(text string) []Part {
 		at += len(line)
 	}
 	return append(parts, Part{from, at, text[from:at]})
+}
+
+// places finds offsets in a text.
+type places struct {
+	text string
+	// starts are the offsets of the lines.
+	starts []int
+}
+
+func newPlaces(text string) *places {
+	p := &places{text, []int{0}}
+	for at := range len(text) {
+		if text[at] == '\n' {
+			p.starts = append(p.starts, at+1)
+		}
+	}
+	return p
+}
+
+// offset returns the offset of a position of the engine, which counts characters.
+func (p *places) offset(at source.Position) int {
+	if at.Line < 1 || at.Line > len(p.starts) {
+		return len(p.text)
+	}
+	offset := p.starts[at.Line-1]
+	if strings.HasPrefix(p.text[offset:], "\uFEFF") {
+		offset += len("\uFEFF")
+	}
+	for range at.Column - 1 {
+		char, size := utf8.DecodeRuneInString(p.text[offset:])
+		if char == '\n' {
+			break
+		}
+		offset += size
+	}
+	return offset
 }

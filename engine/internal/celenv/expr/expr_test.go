@@ -77,3 +77,59 @@ func TestLogic(t *testing.T) {
 		}
 	}
 }
+
+func TestName(t *testing.T) {
+	for text, want := range map[string]string{
+		"object.spec.replicas":                              "replicas",
+		"object.metadata.?labels['app.kubernetes.io/name']": "appKubernetesIoName",
+		"object.metadata.?labels.orValue({})":               "labels",
+		"object.spec.containers.filter(c, has(c.image))":    "containers",
+		"has(object.spec.replicas)":                         "hasReplicas",
+		"size(object.spec.containers)":                      "size",
+		"object.a && object.b":                              "condition",
+		"object.a + 1":                                      "value",
+		"object.metadata.namespace":                         "namespaceValue",
+		"string(object.metadata.X)":                         "x",
+		"'text'":                                            "value",
+		"object['é']":                                       "value",
+	} {
+		x, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := x.Name(); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestExtracted(t *testing.T) {
+	for _, c := range []struct{ before, after, part, want string }{
+		{"object.a + object.b", "variables.x + object.b", "object.a", ""},
+		{"1 - 2 + 3", "1 - variables.x", "2 + 3", errPart.Error()},
+		{"object.a", "variables.x", "object.b", errPart.Error()},
+		{"'object.a'", "'variables.x'", "object.a", errPart.Error()},
+		{"has(object.a.b)", "has(variables.x)", "object.a.b", errHas.Error()},
+		{"has(object.a.b)", "has(variables.x.b)", "object.a", ""},
+		{"[1].all(c, c > object.a)", "[1].all(c, c > variables.x)", "object.a", ""},
+		{"[1].all(c, c > 1)", "[1].all(c, variables.x)", "c > 1", "the selection uses c, which only the macro around it knows"},
+		{"[1].transformList(i, v, i)", "[1].transformList(i, v, variables.x)", "i", "the selection uses i, which only the macro around it knows"},
+		{"object.?a.optMap(v, v + 1)", "object.?a.optMap(v, variables.x)", "v + 1", "the selection uses v, which only the macro around it knows"},
+		{"Object.spec{a: 1}", "variables.x{a: 1}", "Object.spec", errPart.Error()},
+	} {
+		var trees [3]Expr
+		for i, text := range []string{c.before, c.after, c.part} {
+			var err error
+			if trees[i], err = Parse(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := ""
+		if err := Extracted(trees[0], trees[1], trees[2], "x"); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s from %s: %q, want %q", c.part, c.before, got, c.want)
+		}
+	}
+}
