@@ -19,8 +19,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// generated runs each policy in CEL, alone, on objects that are generated to reach its branches. It
-// reports rules that fail on all of them, unless manifests of the run have shown it, or mistakes in the
+// generated runs each policy in CEL, alone, on objects that are generated to reach its branches. If one of its
+// mutations fails, the others run without it, too. It reports rules that fail on all of them, unless manifests of the run have shown it, or mistakes in the
 // same policy explain it.
 func generated(shown *tally) Observer {
 	return Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic { return r.generated(shown) }}
@@ -33,11 +33,10 @@ func (r *run) generated(shown *tally) []source.Diagnostic {
 	parallel.Each(policies, func(d documented) {
 		var diagnostics []source.Diagnostic
 		if programs, problems := r.set.languages[r.set.language(d.policy.Kind())].Compile(d.documents()); !source.HasErrors(problems) {
-			s := server{programs: programs, defaulting: r.server.defaulting, files: r.server.files, tries: newTries, keepsReason: r.server.keepsReason}
-			if s.mutating() < len(programs) {
+			if s := r.serverWith(programs...); s.mutating() < len(programs) {
 				diagnostics = r.tryValidations(s, d.policy)
 			} else {
-				diagnostics = r.tryGenerated(s, d.policy, shown)
+				diagnostics = r.tryMutations(s, d.policy, shown)
 			}
 		}
 		lock.Lock()
@@ -94,8 +93,38 @@ func (r *run) generatable(field string) (policies []documented) {
 // each of its mutations works shows it, too.
 const mostGenerated = 200
 
-// tryGenerated tries one mutating policy on a server that has no other.
-func (r *run) tryGenerated(s server, d *manifest.Document, shown *tally) (found []source.Diagnostic) {
+// serverWith returns a server with the programs alone.
+func (r *run) serverWith(programs ...policy.Program) server {
+	return server{programs: programs, defaulting: r.server.defaulting, files: r.server.files, tries: newTries, keepsReason: r.server.keepsReason}
+}
+
+// tryMutations tries one mutating policy on a server that has no other. If a mutation fails always, it also
+// tries each of them without the others.
+func (r *run) tryMutations(s server, d *manifest.Document, shown *tally) (found []source.Diagnostic) {
+	failing := r.tryGenerated(s, d)
+	for _, p := range s.programs {
+		if divisible, ok := p.(policy.Divisible); ok && len(failing) > 0 {
+			for _, alone := range divisible.Alone() {
+				failing = append(failing, r.tryGenerated(r.serverWith(alone), d)...)
+			}
+		}
+	}
+	if len(failing) == 0 || r.explained(s.programs) {
+		return nil
+	}
+	told := map[policy.ID]bool{}
+	for _, f := range failing {
+		if id := f.ID.OfRule(); !told[id] && !shown.fails(id) {
+			told[id] = true
+			found = append(found, alwaysFails(id, f))
+		}
+	}
+	return found
+}
+
+// tryGenerated returns the first failures of the rules that fail on all objects that are generated for a
+// policy.
+func (r *run) tryGenerated(s server, d *manifest.Document) (failing []policy.Failure) {
 	t := newTally()
 	root, count := policy.Node{Value: d.Object()}, 0
 	for object := range witness.Objects(root, r.schemas) {
@@ -109,11 +138,12 @@ func (r *run) tryGenerated(s server, d *manifest.Document, shown *tally) (found 
 		}
 	}
 	for _, id := range t.order {
-		if f := t.failures[id]; f.always() && !shown.fails(id) && !r.explained(s.programs) {
-			found = append(found, alwaysFails(id, f.first))
+		if f := t.failures[id]; f.always() {
+			f.first.ID = id
+			failing = append(failing, f.first)
 		}
 	}
-	return found
+	return failing
 }
 
 // tryValidations tries one validating policy on a server that has no other. A rule is reported if it

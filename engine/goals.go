@@ -49,14 +49,14 @@ func (r *run) reachable(d *manifest.Document) []witness.Rule {
 
 // tryRule tries one rule.
 func (r *run) tryRule(rule witness.Rule, shown *tally) []source.Diagnostic {
-	programs := []policy.Program{rule.Program}
-	s := server{programs: programs, defaulting: r.server.defaulting, files: r.server.files, tries: newTries, keepsReason: always}
+	s := r.serverWith(rule.Program)
+	s.keepsReason = always
 	a := attempt{rule: rule}
 	for _, goal := range rule.Goals {
 		r.tryGoal(s, rule.Document, goal, &a)
 	}
 	d, fails := a.finding()
-	if !fails || shown.worked[rule.ID.OfRule()] || shown.fails(rule.ID.OfRule()) || r.explained(programs, "kyverno-differs", "call-fails", "never-applies", "condition-unreachable", "mutator-fails") {
+	if !fails || shown.worked[rule.ID.OfRule()] || shown.fails(rule.ID.OfRule()) || r.explained(s.programs, "kyverno-differs", "call-fails", "never-applies", "condition-unreachable", "mutator-fails") {
 		return nil
 	}
 	return []source.Diagnostic{d}

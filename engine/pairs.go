@@ -51,7 +51,7 @@ const mostPaired = 24
 // alone compiles a policy that compiles with the others.
 func (r *run) alone(d documented) *single {
 	programs, problems := r.set.languages[r.set.language(d.policy.Kind())].Compile(d.documents())
-	one := &single{document: d.policy, server: server{programs: programs, defaulting: r.server.defaulting, files: r.server.files, tries: newTries, keepsReason: r.server.keepsReason}}
+	one := &single{document: d.policy, server: r.serverWith(programs...)}
 	if source.HasErrors(problems) {
 		return one
 	}

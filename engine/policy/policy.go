@@ -162,6 +162,14 @@ type Program interface {
 	Existing() Follower
 }
 
+// Divisible is a Program whose mutations can run without each other, although one that fails may keep a server
+// from running those after it.
+type Divisible interface {
+	// Alone returns programs of which the first has only the first mutation of each policy, the second only
+	// the second one, and so on.
+	Alone() []Program
+}
+
 // Selected is a kind or a resource that a policy names. Either Resource, in the plural, or Kind is
 // set. Each part may have the wildcards * and ?.
 type Selected struct {

@@ -66,6 +66,8 @@ type program struct {
 var (
 	_ policy.Language = (*Language)(nil)
 	_ policy.Program  = (*program)(nil)
+
+	_ policy.Divisible = (*program)(nil)
 )
 
 // Compile implements policy.Language.
@@ -112,6 +114,24 @@ func (p *program) Parts() []policy.Part {
 		parts = append(parts, of.All()...)
 	}
 	return parts
+}
+
+// Alone implements policy.Divisible.
+func (p *program) Alone() (alone []policy.Program) {
+	for n := 0; ; n++ {
+		only := program{shared: p.shared, policies: p.policies}
+		some := false
+		for _, d := range p.definitions {
+			one := *d
+			one.mutations = d.mutations[min(n, len(d.mutations)):min(n+1, len(d.mutations))]
+			only.definitions = append(only.definitions, &one)
+			some = some || len(one.mutations) > 0
+		}
+		if !some {
+			return alone
+		}
+		alone = append(alone, &only)
+	}
 }
 
 // Reads implements policy.Program: policies read params.

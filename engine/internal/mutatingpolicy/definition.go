@@ -65,6 +65,7 @@ type condition struct {
 }
 
 type mutation struct {
+	index     int
 	patchType string
 	program   *celenv.Program
 	at        source.Position
@@ -186,8 +187,8 @@ func annotations(r *policydoc.Reader, n policy.Node, scope *celenv.Scope) []anno
 // without the member for its patchType.
 func mutations(r *policydoc.Reader, n policy.Node, scope *celenv.Scope) []mutation {
 	var read []mutation
-	for _, item := range n.Items() {
-		m := mutation{patchType: item.At("patchType").Text(), at: r.Document.At(item.Path)}
+	for i, item := range n.Items() {
+		m := mutation{index: i, patchType: item.At("patchType").Text(), at: r.Document.At(item.Path)}
 		switch m.patchType {
 		case applyConfiguration:
 			m.program = patch(r, item, "applyConfiguration", m.patchType, scope.ApplyConfiguration)

@@ -16,16 +16,16 @@ func (e *evaluation) mutate() ([]policy.Step, *stepError) {
 	d := e.unit.runs
 	object := e.object()
 	var steps []policy.Step
-	for n, m := range d.mutations {
+	for _, m := range d.mutations {
 		before := e.activation.Evaluated()
 		e.activation.SetObject(e.seen(object))
 		patched, err := e.patch(m, object)
-		step := policy.Step{ID: e.unit.rule(fmt.Sprintf("mutations[%d]", n)), At: m.at, Variables: e.activation.Evaluated() - before}
+		step := policy.Step{ID: e.unit.rule(fmt.Sprintf("mutations[%d]", m.index)), At: m.at, Variables: e.activation.Evaluated() - before}
 		switch {
 		case errors.Is(err, jsonpatch.ErrTestFailed):
 			step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text("a test operation of the patch failed, so none of it was applied")}
 		case err != nil:
-			return nil, &stepError{err: err, at: m.at, mutation: n}
+			return nil, &stepError{err: err, at: m.at, mutation: m.index}
 		default:
 			object = patched
 			step.Object = e.inRequest(object)

@@ -20,7 +20,10 @@ type program struct {
 	units  []*unit
 }
 
-var _ policy.Program = (*program)(nil)
+var (
+	_ policy.Program   = (*program)(nil)
+	_ policy.Divisible = (*program)(nil)
+)
 
 // Hook implements policy.Program.
 func (p *program) Hook() policy.Hook { return p.hook }
@@ -83,6 +86,25 @@ func (p *program) Parts() []policy.Part {
 		parts = append(parts, of.All()...)
 	}
 	return parts
+}
+
+// Alone implements policy.Divisible.
+func (p *program) Alone() (alone []policy.Program) {
+	for n := 0; ; n++ {
+		only := *p
+		only.units = nil
+		for _, u := range p.units {
+			if n < len(u.runs.mutations) {
+				one, runs := *u, *u.runs
+				runs.mutations, one.runs = u.runs.mutations[n:n+1], &runs
+				only.units = append(only.units, &one)
+			}
+		}
+		if len(only.units) == 0 {
+			return alone
+		}
+		alone = append(alone, &only)
+	}
 }
 
 // Covers implements policy.Program.
