@@ -34,20 +34,19 @@ func TestCapture(t *testing.T) {
 
 // svg draws the text of a terminal, with the colours that git gives to a diff.
 func svg(text string) string {
-	const width, height, margin = 7.83, 18, 14 // of a letter of 13 pixels, a line, all around
 	lines := strings.Split(strings.TrimRight(text, "\n "), "\n")
 	columns := 0
 	for _, line := range lines {
 		columns = max(columns, len([]rune(strings.ReplaceAll(line, "\t", " "))))
 	}
-	w, h := int(float64(columns)*width)+2*margin, len(lines)*height+2*margin
+	w, h := int(float64(columns)*letterWidth)+2*margin, len(lines)*lineHeight+2*margin
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img">`+"\n", w, h)
 	fmt.Fprintf(&b, `<title>preadmit diff</title><rect width="%d" height="%d" rx="8" fill="#161b22"/>`+"\n", w, h)
 	fmt.Fprintf(&b, `<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="13">`+"\n")
 	for i, line := range lines {
 		line = strings.ReplaceAll(line, "\t", " ")
-		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n", margin, margin+height*(i+1)-5, colour(line), strings.ReplaceAll(html.EscapeString(line), " ", "\u00a0")) // viewers drop normal spaces blanks
+		fmt.Fprintf(&b, `<text x="%d" y="%d" fill="%s">%s</text>`+"\n", margin, margin+lineHeight*(i+1)-5, colour(line), strings.ReplaceAll(html.EscapeString(line), " ", "\u00a0")) // viewers drop normal spaces blanks
 	}
 	return b.String() + "</g>\n</svg>\n"
 }

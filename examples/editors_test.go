@@ -226,9 +226,11 @@ func nvim(t *testing.T, directory string) string {
 	}
 	c := exec.Command("nvim", "--headless", "-i", "NONE", "-n", "-u", filepath.Join(configuration, "init.lua"), "-S", filepath.Join(configuration, "test.lua"))
 	c.Dir, c.Env = directory, append(os.Environ(), "PWD="+directory, "XDG_STATE_HOME="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir())
-	text, err := c.CombinedOutput()
+	var messages bytes.Buffer
+	c.Stderr = &messages
+	text, err := c.Output()
 	if err != nil {
-		t.Fatalf("%v: %s", err, text)
+		t.Fatalf("%v: %s%s", err, text, &messages)
 	}
 	return string(text)
 }

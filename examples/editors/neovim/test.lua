@@ -55,12 +55,34 @@ local function session()
   vim.fn.setline(line, '    expression: object.spec.replica > 0')
   findings('field-undefined: .replica')
 
+  -- The lens of the policy opens what the policy changes.
+  put('object.spec.replicas > 0')
+  findings()
+  vim.cmd('silent write')
+  vim.fn.cursor(vim.fn.search('^kind: MutatingAdmissionPolicy$', 'bw') - 1, 1)
+  local policy, shown = vim.api.nvim_get_current_buf(), ''
+  wait(function()
+    return 'the lens does not show a diff but ' .. shown
+  end, function()
+    vim.api.nvim_set_current_buf(policy)
+    vim.cmd('doautocmd BufEnter') -- refreshes the lens
+    vim.lsp.codelens.run()
+    vim.wait(100)
+    shown = vim.fn.execute('messages') .. table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\n')
+    return shown:find('\n+  "team": "shop"', 1, true) ~= nil
+  end)
+
   -- Other files of the workspace have the same server, and text without a file has none.
-  local clients = #vim.lsp.get_active_clients()
+  local servers = vim.lsp.get_clients or vim.lsp.get_active_clients -- 0.10
+  local count = #servers()
   vim.cmd('edit! shop.yaml')
-  assert(#vim.lsp.get_active_clients() == clients, 'another server for the same workspace')
+  assert(#servers() == count, 'another server for the same workspace')
   vim.cmd('enew | set filetype=yaml')
-  assert(#vim.lsp.buf_get_clients(0) == 0, 'text without a file has a server')
+  local attached = false
+  for _, server in ipairs(servers()) do
+    attached = attached or vim.lsp.buf_is_attached(0, server.id)
+  end
+  assert(not attached, 'text without a file has a server')
 end
 
 local ok, wrong = pcall(session)
