@@ -167,7 +167,8 @@ func (p *Process) nearestConfiguration() (full, wrong string) {
 				return "", other
 			}
 		}
-		if full = filepath.Join(dir, settings.FileName); exists(full) {
+		full = filepath.Join(dir, settings.FileName)
+		if _, isOpen := p.buffers[input.RealPath(full)]; isOpen || exists(full) {
 			return full, ""
 		}
 	}

@@ -27,6 +27,7 @@ func (w *workspace) Refactorings(ctx context.Context, at lsp.Selection) []editor
 		all = append(all, r.conversions(d, part)...)
 	}
 	all = append(all, r.extractions(ctx)...)
+	all = append(all, r.acceptances()...)
 	secrets := r.secrets()
 	for i := range all {
 		all[i].Refused = secrets.Text(all[i].Refused)

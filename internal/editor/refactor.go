@@ -114,6 +114,9 @@ func newPlaces(text string) *places {
 	return p
 }
 
+// Offset returns the offset of a position of the engine in a text.
+func Offset(text string, at source.Position) int { return newPlaces(text).offset(at) }
+
 // offset returns the offset of a position of the engine, which counts characters.
 func (p *places) offset(at source.Position) int {
 	if at.Line < 1 || at.Line > len(p.starts) {

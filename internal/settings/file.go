@@ -447,6 +447,29 @@ func (r *fileReader) severities(value any, at change.Path) {
 	}
 }
 
+// needed are the keys that every accepted finding has, with what to write.
+var needed = []struct{ key, advice string }{
+	{"code", "expected the code of a message, such as " + source.CodeDenied},
+	{"reason", "say why the finding is accepted"},
+}
+
+// complete reports the keys that an accepted finding lacks, and those without a value: without its object, it
+// would be accepted everywhere.
+func (r *fileReader) complete(object map[string]any, at change.Path) {
+	for _, n := range needed {
+		if value, given := object[n.key]; !given {
+			r.fail(at, "option-value", "the "+n.key+" is missing", n.advice)
+		} else if value == nil {
+			r.fail(at.Key(n.key), "option-value", "the "+n.key+" is missing", n.advice)
+		}
+	}
+	for _, key := range []string{"object", "path", "policy"} {
+		if value, given := object[key]; given && value == nil {
+			r.fail(at.Key(key), "option-value", "the "+key+" is missing", "write one, or remove the key")
+		}
+	}
+}
+
 // accepted reads the accepted findings.
 func (r *fileReader) accepted(value any, at change.Path) {
 	r.list(value, at, func(value any, at change.Path) {
@@ -458,14 +481,9 @@ func (r *fileReader) accepted(value any, at change.Path) {
 		if !isMap(value) {
 			return
 		}
-		switch {
-		case !hasKey(value, "code"):
-			r.fail(at, "option-value", "the code is missing", "expected the code of a message, such as "+source.CodeDenied)
-		case r.code(a.Code, at.Key("code")) && triage.Unacceptable(a.Code) != "":
+		r.complete(value.(map[string]any), at)
+		if hasKey(value, "code") && r.code(a.Code, at.Key("code")) && triage.Unacceptable(a.Code) != "" {
 			r.fail(at.Key("code"), "option-value", "such a message cannot be accepted: "+triage.Unacceptable(a.Code), "")
-		}
-		if !hasKey(value, "reason") {
-			r.fail(at, "option-value", "the reason is missing", "say why the finding is accepted")
 		}
 		if a.Object != "" && !strings.Contains(a.Object, "/") {
 			r.fail(at.Key("object"), "option-value", fmt.Sprintf("%q is not an object", a.Object), fmt.Sprintf("expected a kind and a name, as in '%s/*' or '*/%s'", a.Object, a.Object))
