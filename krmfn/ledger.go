@@ -5,6 +5,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
 )
 
 // ledger records which files a run reads and writes. No output goes to a file that was read,
@@ -13,9 +16,13 @@ type ledger struct {
 	// read has the names of the files for messages, written descriptions of their new contents.
 	// The keys are from keysOf.
 	read, written map[any]string
+	// caseless has the directories of outputs, and whether their names have no case.
+	caseless map[string]bool
 }
 
-func newLedger() *ledger { return &ledger{read: map[any]string{}, written: map[any]string{}} }
+func newLedger() *ledger {
+	return &ledger{read: map[any]string{}, written: map[any]string{}, caseless: map[string]bool{}}
+}
 
 // keysOf returns the keys of a file: its path, which leads through no symbolic links, and, if it exists,
 // its identity, which is the same for all hard links.
@@ -25,6 +32,43 @@ func keysOf(real string) []any {
 		keys = append(keys, fileKey(info, real))
 	}
 	return keys
+}
+
+// caseless is the path of a file in lower case, in a file system that has one file for both.
+type caseless string
+
+// keysOf is keysOf for a file that is written, and need not exist.
+func (l *ledger) keysOf(real string) []any {
+	keys := keysOf(real)
+	if l.ignoresCase(filepath.Dir(real)) {
+		keys = append(keys, caseless(strings.ToLower(real)))
+	}
+	return keys
+}
+
+// ignoresCase reports whether a directory has one file for names that differ only by case: then its own name, or
+// else that of the next directory above it that exists and has letters, can be written in the other case.
+func (l *ledger) ignoresCase(dir string) bool {
+	if known, ok := l.caseless[dir]; ok {
+		return known
+	}
+	other := filepath.Join(filepath.Dir(dir), strings.Map(func(r rune) rune {
+		if unicode.IsUpper(r) {
+			return unicode.ToLower(r)
+		}
+		return unicode.ToUpper(r)
+	}, filepath.Base(dir)))
+	info, err := os.Stat(dir)
+	ignores := false
+	switch {
+	case err == nil && other != dir:
+		found, err := os.Stat(other)
+		ignores = err == nil && os.SameFile(info, found)
+	case filepath.Dir(dir) != dir:
+		ignores = l.ignoresCase(filepath.Dir(dir))
+	}
+	l.caseless[dir] = ignores
+	return ignores
 }
 
 // noteRead notes that a file was read.
@@ -42,7 +86,7 @@ func (l *ledger) claim(what, real string) error {
 	if info, err := os.Stat(real); err == nil && info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket) != 0 {
 		return nil
 	}
-	for _, key := range keysOf(real) {
+	for _, key := range l.keysOf(real) {
 		if _, ok := l.read[key]; ok {
 			return errWasRead
 		}
@@ -55,7 +99,7 @@ func (l *ledger) claim(what, real string) error {
 }
 
 func (l *ledger) noteWritten(what, real string) {
-	for _, key := range keysOf(real) {
+	for _, key := range l.keysOf(real) {
 		l.written[key] = what
 	}
 }

@@ -456,3 +456,30 @@ func TestUpdateSame(t *testing.T) {
 		t.Errorf("%v, status %d, changed at %v\n%s", err, status, info.ModTime(), &stdout)
 	}
 }
+
+// TestOutputWithoutCase shows that two files whose names differ only by case are not written to a directory that
+// has one file for both. A link lets the name of the directory be written in the other case, as there.
+func TestOutputWithoutCase(t *testing.T) {
+	for _, isCaseless := range []bool{true, false} {
+		dir := tree(t, map[string]string{
+			"policy.txt": teamPolicy, "out/.keep": "",
+			"m/sub/a.yaml": "kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: a\n",
+			"m/Sub/A.yaml": "kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: b\n",
+		})
+		if isCaseless {
+			if err := os.Symlink("out", filepath.Join(dir, "OUT")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var stderr bytes.Buffer
+		status := Main(context.Background(), &Process{Args: []string{"render", "-p", "policy.txt", "--output-dir", "out/new", "m"}, Dir: dir, Stdout: io.Discard, Stderr: &stderr})
+		written, _ := filepath.Glob(filepath.Join(dir, "out/new/*/*.yaml"))
+		want := "preadmit: 2 of 2 files written\n"
+		if isCaseless {
+			want = "preadmit: 1 error: nothing written\nout/new/sub/a.yaml: error[path-unwritable]: m/Sub/A.yaml and m/sub/a.yaml would both be written there\n    name a different file for each; for manifests, name the directory that contains both\n"
+		}
+		if stderr.String() != want || (status == exitDone) == isCaseless || (len(written) == 2) == isCaseless {
+			t.Errorf("status %d, %q written\n%s", status, written, &stderr)
+		}
+	}
+}

@@ -321,6 +321,19 @@ func TestProgress(t *testing.T) {
 	p.is(`seen.filter(([text]) => text.startsWith("Running")).every(([text, share], i, all) => text === "Running the policies: " + Math.round(share * 400) + " of 400 manifests" && (i === 0 || share >= all[i - 1][1]))`, "true")
 }
 
+// TestManyChanges shows that a list of changes is made in parts, as they come into view, so that the page answers
+// although there are many, and that it is whole in the end.
+func TestManyChanges(t *testing.T) {
+	p := playground(t, "pinning")
+	p.fill("manifests", pods(400))
+	p.wait(`document.getElementById("summary").textContent.includes("of 400 manifests")`)
+	p.is(`[document.querySelectorAll("#explain .card").length, document.querySelector("#explain .rest").textContent].join()`, "100,Show 300 more")
+	p.click("#tab-explain")
+	p.do(chromedp.Evaluate(`{ const scroll = setInterval(() => { const rest = document.querySelector("#explain .rest"); rest ? rest.scrollIntoView() : clearInterval(scroll) }, 20) }`, nil))
+	p.wait(`!document.querySelector("#explain .rest")`)
+	p.is(`new Set([...document.querySelectorAll("#explain .card .id")].map((id) => id.textContent)).size`, "400")
+}
+
 // TestOwn begins with files of one's own, which are empty.
 func TestOwn(t *testing.T) {
 	p := playground(t, "quickstart")

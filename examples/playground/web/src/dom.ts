@@ -47,3 +47,26 @@ export function save(name: string, data: BlobPart) {
   link.remove();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
+
+/** part is how many items of a long list are made at once. */
+const part = 100;
+
+/** extend appends what make returns for the items of a list from the index at: a part of them, and the next part
+ * when the end of the list comes into view. */
+export function extend<T>(list: HTMLElement, items: T[], make: (item: T) => HTMLElement, at = 0): HTMLElement {
+  const made = items.slice(at, at + part).map(make);
+  list.append(...made);
+  const left = items.length - at - made.length;
+  if (!left) return list;
+  const rest = h("button", { type: "button", class: "rest", click: () => {
+    const isFocused = document.activeElement === rest;
+    watch.disconnect();
+    rest.remove();
+    extend(list, items, make, at + part);
+    if (isFocused) (list.children[at + part] as HTMLElement).querySelector<HTMLElement>("button, summary, a")?.focus();
+  } }, `Show ${left} more`);
+  const watch = new IntersectionObserver((seen) => seen.some((s) => s.isIntersecting) && rest.click(), { rootMargin: "400px" });
+  watch.observe(rest);
+  list.append(rest);
+  return list;
+}

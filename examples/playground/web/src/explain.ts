@@ -6,22 +6,21 @@ import { Decoration, EditorView } from "@codemirror/view";
 
 import { rule, who, type Diagnostic, type Edit, type Manifest, type Place, type Result, type Step, type Views } from "./answers";
 import type { Authors } from "./authors";
-import { h, plural } from "./dom";
+import { extend, h, plural } from "./dom";
 import { makeView, readable } from "./editor";
 
 type Go = (at: Place) => void;
 
 /** explanation lists the changes of every manifest, and the policies that did not apply. */
 export function explanation(result: Result, authors: Authors, go: Go, reveal: (edit: Edit) => void): HTMLElement {
-  const list = h("div", { class: "manifests" });
-  for (const m of result.report.manifests) {
+  const list = extend(h("div", { class: "manifests" }), result.report.manifests, (m) => {
     const count = m.edits.length ? plural(m.edits.length, "change") : "unchanged";
-    list.append(h("details", { class: "card", open: m.edits.length > 0 },
+    return h("details", { class: "card", open: m.edits.length > 0 },
       h("summary", {}, h("code", { class: "id" }, m.id), h("span", { class: m.edits.length ? "badge on" : "badge" }, count)),
-      ...m.edits.map((e) => change(e, authors, go, () => reveal(e))),
+      m.edits.length > 0 && extend(h("div"), m.edits, (e) => change(e, authors, go, () => reveal(e))),
       ...(m.dropped ?? []).map((s) => dropped(s, authors, go)),
-      others(m, go)));
-  }
+      others(m, go));
+  });
   if (!result.report.manifests.length) list.append(h("p", { class: "empty" }, "There are no manifests."));
   return list;
 }
@@ -79,11 +78,11 @@ function place(at: Place | undefined, go: Go): HTMLElement | null {
 export function diagnostics(found: Diagnostic[], go: Go): HTMLElement {
   const rank = { error: 0, warning: 1, info: 2 };
   const sorted = [...found].sort((a, b) => rank[a.severity] - rank[b.severity]);
-  const list = h("div", { class: "findings" }, ...sorted.map((d) => h("div", { class: "finding " + d.severity },
+  const list = extend(h("div", { class: "findings" }), sorted, (d) => h("div", { class: "finding " + d.severity },
     h("div", { class: "head" }, h("span", { class: "severity" }, d.severity), h("a", { href: `reference/errors.html#${d.code}`, title: "What this means" }, d.code), place(d.at, go)),
     d.subject && h("div", { class: "subject" }, d.subject),
     h("div", { class: d.message.includes("\n") ? "message code" : "message" }, d.field && h("code", {}, d.field + ": "), d.message),
-    d.advice && h("div", { class: "advice" }, d.advice))));
+    d.advice && h("div", { class: "advice" }, d.advice)));
   if (!found.length) list.append(h("p", { class: "empty" }, "No mistakes found: the policies compile, write only fields that exist, and do not conflict."));
   return list;
 }
