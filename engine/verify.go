@@ -178,7 +178,9 @@ func (v *verification) run(streams []*manifest.Stream, madeUp bool) {
 		}
 		second := outcomes[1].Manifests[i]
 		if v.isUndefined(first.Document) {
-			v.proof.Undefined++
+			if !madeUp {
+				v.proof.Undefined++
+			}
 			continue
 		}
 		v.count(first, second, madeUp)

@@ -507,6 +507,9 @@ func write(value any) (x expr.Expr, typ string) {
 // unknownType is a type of which CEL may know more than we do.
 const unknownType = "?"
 
+// requestTexts are the fields of a request that are texts to CEL.
+var requestTexts = []string{"namespace", "name", "operation", "uid", "username", "group", "version", "resource", "subResource"}
+
 // staticType returns the type that CEL's checker gives an expression. It does not know the types
 // of fields.
 func staticType(x expr.Expr) string {
@@ -515,10 +518,26 @@ func staticType(x expr.Expr) string {
 		return typ
 	}
 	if variable, steps, ok := x.AsChain(); ok && variable != "variables" && len(steps) > 0 {
-		return "dyn"
+		last := steps[len(steps)-1].Key
+		switch {
+		case variable != requestRoot, steps[0].Key == "object":
+			return "dyn"
+		case slices.Contains(requestTexts, last):
+			return "string"
+		}
+		return unknownType
 	}
 	switch function, target, args, _ := x.AsCall(); {
-	case function == "dyn", function == "orValue", function == "value":
+	case function == "orValue" && target.IsOptionalItem(): // an item of a value without a type takes any type
+		return staticType(args[0])
+	case function == "value" && target.IsOptionalItem():
+		return unknownType
+	case function == "orValue", function == "value":
+		if t := staticType(target); t != unknownType {
+			return t
+		}
+		return "dyn"
+	case function == "dyn":
 		return "dyn"
 	case function == "string" && target.IsZero():
 		return "string"

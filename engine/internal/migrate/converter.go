@@ -256,6 +256,18 @@ func (c code) required() code {
 
 // entryOf returns the value of an entry of a context.
 func (c *converter) entryOf(s *scope, item policy.Node) (code, error) {
+	found, err := c.loaded(s, item)
+	if err == nil && found.path != nil {
+		err = c.supports(found.path.root)
+	}
+	if err == nil {
+		err = c.supports(found.x)
+	}
+	return found, err
+}
+
+// loaded returns the value of an entry of a context, whether servers have its functions or not.
+func (c *converter) loaded(s *scope, item policy.Node) (code, error) {
 	outer := &scope{rule: c, vars: s.vars}
 	switch {
 	case item.At("variable").Given():
@@ -371,7 +383,7 @@ func (c *converter) lookup(function, apiVersion, resource string, namespace, nam
 	if function == "List" { // whose type has no list of items to go through
 		found.x = expr.Call("dyn", found.x)
 	}
-	return found, nil
+	return found, c.supports(found.x)
 }
 
 // typesOf returns the type of a resource, if it is known.

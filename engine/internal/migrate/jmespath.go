@@ -206,6 +206,9 @@ func (s *scope) quoted(written string) (text string, original func(int) int, wit
 		}
 		begin, end := at[0], at[1]
 		c, err := s.expression(written[at[4]:at[5]])
+		if err == nil {
+			c, err = c.asText()
+		}
 		if err != nil {
 			return "", nil, nil, inText(err, original(at[4]))
 		}
@@ -264,6 +267,9 @@ func (s *scope) converted(written string) (code, error) {
 // node converts a part of an expression. An error is at the innermost part.
 func (s *scope) node(n jmespath.Node) (code, error) {
 	c, err := s.part(n)
+	if err == nil {
+		err = s.rule.supports(c.x)
+	}
 	return c, atPart(err, n)
 }
 

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -49,6 +50,27 @@ func (c *converter) fitServer() error {
 			return c.refuse(c.rule.Root.At("match").Path, "a namespaceSelector in the policy of a namespace", "leave it out: the namespace is known")
 		}
 		c.matched.namespaces = map[string]any{"matchLabels": map[string]any{namespaceName: namespace}}
+	}
+	return nil
+}
+
+// ofKyverno are the libraries and functions of CEL that only Kyverno has.
+var ofKyverno = []string{"base64", "globalContext", "http", "image", "json", "md5", "parseServiceAccount", "random", "regex", "resource", "sha1", "sha256", "time", "yaml"}
+
+// supports reports functions that API servers do not have, if the policy is for them.
+func (c *converter) supports(x expr.Expr) error {
+	if !c.isNative {
+		return nil
+	}
+	for part := range x.All() {
+		function, target, _, _ := part.AsCall()
+		library, _, _ := strings.Cut(function, ".")
+		if variable, steps, isChain := target.AsChain(); isChain && len(steps) == 0 {
+			library, function = variable, variable+"."+function
+		}
+		if slices.Contains(ofKyverno, library) {
+			return noFormf("convert it --to MutatingPolicy", "API servers do not have the function %s of Kyverno", function)
+		}
 	}
 	return nil
 }
@@ -130,6 +152,15 @@ func (n *nativePolicy) check(spec policy.Node) {
 	}
 	if n.d.Kind().Kind == "NamespacedMutatingPolicy" && spec.At("matchConstraints", "namespaceSelector").Given() {
 		n.refuse(spec.At("matchConstraints", "namespaceSelector"), "a namespaceSelector in the policy of a namespace", "leave it out: the namespace is known")
+	}
+	for _, part := range slices.Concat(spec.At("matchConditions").Items(), spec.At("variables").Items(), spec.At("mutations").Items()) {
+		for _, at := range []policy.Node{part.At("expression"), part.At("jsonPatch", "expression"), part.At("applyConfiguration", "expression")} {
+			x, _ := expr.Parse(at.Text()) // Kyverno refuses what is no CEL
+			var none *noForm
+			if err := (&converter{isNative: true}).supports(x); errors.As(err, &none) {
+				n.refuse(at, none.why, "keep the MutatingPolicy, or write it with functions of Kubernetes")
+			}
+		}
 	}
 	for _, m := range reread(spec) {
 		w := source.Warningf(n.d.At(m.Path), "policy-converted-almost", "it uses variables that read what earlier mutations may change: a server evaluates variables again for each mutation, Kyverno once").

@@ -413,6 +413,10 @@ func (b *builder) scope(s *scope, at patched) *scope {
 
 // node returns the node of any value; nil if nothing is left of it.
 func (b *builder) node(s *scope, at patched, pattern any, conditions *[]expr.Expr) (*node, error) {
+	k, own := literal(pattern).kind, at.at.kind
+	if (k == object || k == list) && (own == text || own == number || own == boolean) {
+		return nil, noFormf("write a single value", "a map or a list for %s, which is a single value", at.at.x)
+	}
 	switch pattern := pattern.(type) {
 	case nil:
 		return &node{at: at.at, gone: true}, nil
