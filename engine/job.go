@@ -45,6 +45,10 @@ type job struct {
 	held *held
 	// readers are those with which policies look up objects for the job.
 	readers []*snapshot.Reader
+	// key is what decides about the result; nil before it is needed.
+	key *resultKey
+	// matching are the policies of the key that may match the object.
+	matching []digest
 	// kept is what a later run needs to take the result over; nil if no observer keeps it.
 	kept *kept
 

@@ -33,6 +33,15 @@ type Results struct {
 	times map[placed]int
 	// layout are the places of the documents of the runs.
 	layout layout
+	known  known
+}
+
+// known are the policies of a run by their digests, and for its manifests which of the policies may match
+// them.
+type known struct {
+	all      digest
+	policies map[digest]decisive
+	matching map[placed][]digest
 }
 
 // placed is an object in a file.
@@ -103,6 +112,7 @@ func (k *Results) Restore() Observer {
 		return Observer{}
 	}
 	return Observer{earlier: func(r *run) func(*job) bool {
+		r.known = k.known
 		move := sync.OnceValue(func() move { return newMove(k.layout, r.layout()) })
 		return func(j *job) bool { return k.restore(r, j, move) }
 	}}
@@ -139,6 +149,7 @@ func (k *Results) keep(r *run, _ *Outcome) []source.Diagnostic {
 		k.times[object] += n
 	}
 	maps.Copy(k.layout, r.layout())
+	k.known = r.knowing()
 	var root *job
 	for _, j := range r.jobs {
 		if j.kept != nil && r.completeKept(j) {
@@ -384,8 +395,50 @@ func (k *Results) addMade(_ *run, outcome *Outcome) []source.Diagnostic {
 	return nil
 }
 
+// resultKey returns what decides about a job.
 func (r *run) resultKey(j *job) resultKey {
-	return resultKey{placedAt(j.document), r.rules().about(r.requestsOf(j)), sha256.Sum256(j.document.JSON())}
+	if j.key == nil {
+		object := placedAt(j.document)
+		j.matching = r.matching(object, r.requestsOf(j))
+		j.key = &resultKey{object, r.rules().about(j.matching), sha256.Sum256(j.document.JSON())}
+	}
+	return *j.key
+}
+
+// matching returns the policies that decide about an object for which there are requests; all if there are
+// no requests. It asks only those that an earlier run did not have.
+func (r *run) matching(object placed, requests []*policy.Request) []digest {
+	all, before := r.rules(), r.known
+	known, isKnown := before.matching[object]
+	isKnown = isKnown && before.all == all.all
+	matched := map[digest]bool{}
+	for _, d := range known {
+		matched[d] = true
+	}
+	var matching []digest
+	for _, d := range all.policies {
+		_, isOld := before.policies[d.digest]
+		if isOld = isOld && isKnown; isOld && matched[d.digest] || !isOld && d.mayMatch(requests) {
+			matching = append(matching, d.digest)
+		}
+	}
+	return matching
+}
+
+// knowing returns what a later run may know.
+func (r *run) knowing() known {
+	all := r.rules()
+	now := known{all.all, map[digest]decisive{}, map[placed][]digest{}}
+	for _, d := range all.policies {
+		now.policies[d.digest] = d
+	}
+	times := r.times()
+	for _, j := range r.jobs {
+		if j.key != nil && times[j.key.object] == 1 {
+			now.matching[j.key.object] = j.matching
+		}
+	}
+	return now
 }
 
 // requestsOf returns the request for a job, without its object, and those for what controllers make from
@@ -422,17 +475,21 @@ type decisive struct {
 	digest   digest
 }
 
-// about returns a digest of the rules that decide about an object for which there are requests. Without
-// requests all rules decide.
-func (all rules) about(requests []*policy.Request) digest {
+// about returns a digest of the rules that decide about an object that some policies may match.
+func (all rules) about(matching []digest) digest {
 	w := rulesWriter{sha256.New()}
 	w.say(all.all[:])
-	for _, d := range all.policies {
-		if d.programs == nil || requests == nil || slices.ContainsFunc(d.programs, func(p policy.Program) bool { return slices.ContainsFunc(requests, p.Covers) }) {
-			w.say(d.digest[:])
-		}
+	for _, d := range matching {
+		w.say(d[:])
 	}
 	return w.digest()
+}
+
+// mayMatch reports whether a policy decides about an object for which there are requests. It does if there
+// are none.
+func (d decisive) mayMatch(requests []*policy.Request) bool {
+	return d.programs == nil || requests == nil ||
+		slices.ContainsFunc(d.programs, func(p policy.Program) bool { return slices.ContainsFunc(requests, p.Covers) })
 }
 
 // findRules returns a digest of the options.
@@ -457,6 +514,7 @@ func (r *run) findRules() rules {
 	s.ruling.Do(func() { s.rules = s.findRules() })
 	w := rulesWriter{sha256.New()}
 	w.say(s.rules[:])
+	w.say(fmt.Append(nil, r.runsOnlyGiven()))
 	definitions := slices.DeleteFunc(slices.Clone(r.input.manifests), func(d *manifest.Document) bool {
 		return d.Kind() != definitionKind && d.Kind() != webhookKind
 	})
@@ -474,7 +532,7 @@ func (r *run) findRules() rules {
 			return isPolicy
 		}))
 	}
-	return rules{w.digest(), s.decisive(policies)}
+	return rules{w.digest(), s.decisive(policies, r.known.policies)}
 }
 
 // isOnlyLookedUp reports whether a document that is no manifest decides about manifests only if policies
@@ -508,9 +566,9 @@ func (s *Set) ownerOf(d *manifest.Document) owner {
 	return by
 }
 
-// decisive returns the policies of owners, in order. Documents that are no policy by themselves, such as
-// exceptions, may decide about any object.
-func (s *Set) decisive(policies map[owner][]*manifest.Document) (all []decisive) {
+// decisive returns the policies of owners, in order, with the programs of those that are known. Documents
+// that are no policy by themselves, such as exceptions, may decide about any object.
+func (s *Set) decisive(policies map[owner][]*manifest.Document, known map[digest]decisive) (all []decisive) {
 	owners := slices.SortedFunc(maps.Keys(policies), func(a, b owner) int {
 		return cmp.Or(cmp.Compare(a.language, b.language), cmp.Compare(a.name, b.name))
 	})
@@ -518,7 +576,12 @@ func (s *Set) decisive(policies map[owner][]*manifest.Document) (all []decisive)
 		documents := policies[by]
 		w := rulesWriter{sha256.New()}
 		w.write(documents)
-		one := decisive{digest: w.digest()}
+		one, isKnown := known[w.digest()]
+		if isKnown {
+			all = append(all, one)
+			continue
+		}
+		one.digest = w.digest()
 		if programs, problems := s.languages[by.language].Compile(documents); source.HasErrors(problems) || len(programs) > 0 {
 			one.programs = append([]policy.Program{}, programs...) // those without errors run
 		}

@@ -83,9 +83,11 @@ type run struct {
 	// earlier gives a job its result of an earlier run; it is nil without such results. rules, times and
 	// layout are computed when they are needed.
 	earlier func(*job) bool
-	rules   func() rules
-	times   func() map[placed]int
-	layout  func() layout
+	// known are the policies of an earlier run.
+	known  known
+	rules  func() rules
+	times  func() map[placed]int
+	layout func() layout
 
 	input       *input
 	jobs        []*job
@@ -155,7 +157,7 @@ type policies struct {
 // gives those that run at admission to the server.
 func (r *run) compile() {
 	s := r.set
-	r.policies = s.policiesWith(slices.Concat(r.input.policies, s.configuration(r.input.local), s.configuration(r.input.manifests)), isPartial(r.observers))
+	r.policies = s.policiesWith(slices.Concat(r.input.policies, s.configuration(r.input.local), s.configuration(r.input.manifests)), isPartial(r.observers) && !r.tolerates())
 	if len(r.policies.programs) == 0 && !source.HasErrors(r.policies.problems) {
 		r.tell(source.Warningf(source.Position{}, "no-policies", "no policy was given, so nothing changes").
 			With("give policies with the option policies, or among the manifests"))
@@ -178,6 +180,11 @@ func (r *run) compile() {
 	if s.settings.options.NonIdempotent != NonIdempotentSkip {
 		r.observers = append([]Observer{replays}, r.observers...)
 	}
+}
+
+// runsOnlyGiven reports whether the policies of the input do not run because some have errors.
+func (r *run) runsOnlyGiven() bool {
+	return isPartial(r.observers) && !r.tolerates() && source.HasErrors(r.policies.problems)
 }
 
 // policiesWith compiles further policies together with those of the set. If they have errors, a

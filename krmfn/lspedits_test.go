@@ -41,39 +41,100 @@ spec:
   policyName: p%[1]d
 `
 
-// FuzzLSPEdits edits a policy at random, in every encoding. The server never ends, answers every question,
-// and in the end says the same as a new server for the same text: diagnostics, completions, hovers,
-// definitions.
+// editedFiles are the other files into which edits are made: manifests, and what policies look up for them.
+var editedFiles = map[string]string{
+	"m.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-1, namespace: shop}\ndata: {a: b}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b-1\n  namespace: shop\ndata: {a: c}\n",
+	"n.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: web}}\n---\napiVersion: example.com/v1\nkind: Team\nmetadata: {name: web}\nspec: {name: web}\n",
+	"d.yaml": `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: teams.example.com}
+spec:
+  group: example.com
+  names: {kind: Team, plural: teams}
+  scope: Cluster
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {name: {type: string}}}}}}}]
+`,
+	"q.yaml": `apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: q}
+spec:
+  paramKind: {apiVersion: example.com/v1, kind: Team}
+  matchConstraints:
+    namespaceSelector: {matchLabels: {team: web}}
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
+  reinvocationPolicy: IfNeeded
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"team": string(params.spec.name)}}}'}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: q}
+spec: {policyName: q, paramRef: {name: web, parameterNotFoundAction: Deny}}
+`,
+}
+
+// FuzzLSPEdits edits policies, manifests, params and namespaces at random, in every encoding. The server
+// never ends, answers every question, and in the end says the same as a new server for the same texts:
+// diagnostics of all files, completions, hovers, definitions, and what policies do.
 func FuzzLSPEdits(f *testing.F) {
 	encodings := []string{"utf-8", "utf-16", "utf-32"}
 	for i := range encodings {
 		f.Add(uint64(i))
 	}
+	f.Add(uint64(115)) // one policy is wrong for a while
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		t.Parallel()
 		encoding := encodings[seed%3]
 		dir := t.TempDir()
 		makeFile(t, dir, "p.yaml", fmt.Sprintf(editedPolicy, 1))
-		makeFile(t, dir, "m.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-1}\ndata: {a: b}\n")
-		c := startLSP(t, dir, encoding)
-		c.open("p.yaml")
-		c.editAtRandom("p.yaml", rand.New(rand.NewPCG(seed, 35)))
-		got := c.knows("p.yaml")
-		writeFile(t, filepath.Join(dir, "p.yaml"), c.texts["p.yaml"])
+		names := []string{"p.yaml"}
+		for name, text := range editedFiles {
+			makeFile(t, dir, name, text)
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		c, random := startLSP(t, dir, encoding), rand.New(rand.NewPCG(seed, 35))
+		for _, name := range names {
+			c.open(name)
+		}
+		for range 6 {
+			c.check()
+			c.editAtRandom(names[random.IntN(len(names))], random)
+		}
+		got := c.knowsAll(names)
+		for _, name := range names {
+			writeFile(t, filepath.Join(dir, name), c.texts[name])
+		}
 		c.stop()
 		anew := startLSP(t, dir, encoding)
-		anew.open("p.yaml")
-		if want := anew.knows("p.yaml"); !reflect.DeepEqual(got, want) {
-			t.Errorf("after edits\n%v\nfrom the start\n%v\n%s", got, want, anew.texts["p.yaml"])
+		for _, name := range names {
+			anew.open(name)
+		}
+		for i, want := range anew.knowsAll(names) {
+			for n, one := range want {
+				if !reflect.DeepEqual(got[i][n], one) {
+					t.Errorf("%s: after edits\n%v\nfrom the start\n%v\n%s", names[i], got[i][n], one, anew.texts[names[i]])
+				}
+			}
 		}
 		anew.stop()
 	})
 }
 
+// knowsAll returns for each file what the server knows of it, and what it says that policies do.
+func (c *lspClient) knowsAll(names []string) (all [][]any) {
+	for _, name := range names {
+		all = append(all, append(c.knows(name), c.request("textDocument/codeLens", map[string]any{"textDocument": map[string]any{"uri": c.uri(name)}})))
+	}
+	return all
+}
+
 // editAtRandom edits a file, and asks about places in it.
 func (c *lspClient) editAtRandom(name string, random *rand.Rand) {
 	pieces := []string{"", "\n", "\r\n", "  ", "é", "😀", "'", `"`, "{", "}", ":", "- ", "---\n", "variables.team", "object.spec.", "kind: Secret\n", "\t", "|", "\ufeff"}
-	for range 60 {
+	for range 1 + random.IntN(10) {
 		text := c.texts[name]
 		from := atCharacter(text, random.IntN(len(text)+1))
 		to := atCharacter(text, min(len(text), from+random.IntN(3)*random.IntN(6)))
@@ -107,17 +168,23 @@ func atCharacter(text string, at int) int {
 	return at
 }
 
-// BenchmarkKeystroke checks a policy that changes, in a workspace of 200 policies and 1,000 manifests.
-func BenchmarkKeystroke(b *testing.B) {
+// narrowPolicy is the edited policy for five of the manifests of largeWorkspace.
+func narrowPolicy(i int) string {
+	names := fmt.Sprintf("resources: [configmaps], resourceNames: [a-%d, b-%[1]d, c-%[1]d, d-%[1]d, e-%[1]d]", i)
+	return strings.Replace(fmt.Sprintf(editedPolicy, i), "resources: [configmaps]", names, 1)
+}
+
+// largeWorkspace returns a workspace of 200 policies and 1,000 manifests that has been checked.
+func largeWorkspace(b *testing.B) *workspace {
 	dir := b.TempDir()
+	var manifests strings.Builder
 	for i := range 200 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("p%d.yaml", i)), fmt.Appendf(nil, editedPolicy, i), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("p%d.yaml", i)), []byte(narrowPolicy(i)), 0o666); err != nil {
 			b.Fatal(err)
 		}
-	}
-	var manifests strings.Builder
-	for i := range 1000 {
-		fmt.Fprintf(&manifests, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-%d}\ndata: {a: b}\n", i)
+		for _, name := range "abcde" {
+			fmt.Fprintf(&manifests, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %c-%d}\ndata: {a: b}\n", name, i)
+		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "m.yaml"), []byte(manifests.String()), 0o666); err != nil {
 		b.Fatal(err)
@@ -126,12 +193,27 @@ func BenchmarkKeystroke(b *testing.B) {
 	if w.Check(b.Context(), nil) == nil {
 		b.Fatal("no result")
 	}
-	texts := [2]string{fmt.Sprintf(editedPolicy, 7), strings.Replace(fmt.Sprintf(editedPolicy, 7), "endsWith", "endsWit", 1)}
-	n := 0
-	for b.Loop() {
-		n++
-		if found, ok := w.CheckFile(b.Context(), filepath.Join(dir, "p7.yaml"), texts[n%2]); !ok || len(found) != n%2 {
-			b.Fatal(found, ok)
+	return w
+}
+
+// BenchmarkKeystroke checks a policy that changes, in a workspace of 200 policies and 1,000 manifests: the
+// file by itself, and everything.
+func BenchmarkKeystroke(b *testing.B) {
+	w := largeWorkspace(b)
+	path := filepath.Join(w.process.Dir, "p7.yaml")
+	texts := [2]string{narrowPolicy(7), strings.Replace(narrowPolicy(7), "endsWith", "endsWit", 1)}
+	b.Run("file", func(b *testing.B) {
+		for n := 0; b.Loop(); n++ {
+			if found, ok := w.CheckFile(b.Context(), path, texts[n%2]); !ok || len(found) != n%2 {
+				b.Fatal(found, ok)
+			}
 		}
-	}
+	})
+	b.Run("everywhere", func(b *testing.B) {
+		for n := 0; b.Loop(); n++ {
+			if a := w.Check(b.Context(), map[string]string{path: texts[n%2]}); len(a.Findings) != n%2 {
+				b.Fatal(a.Findings)
+			}
+		}
+	})
 }

@@ -129,9 +129,19 @@ func namedKinds(constraints *match.Resources, schemas *schema.Registry) (kinds [
 
 // kindsOf returns the kinds, as the policy sees them, that a match block selects in requests of the operations.
 func kindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool, operations ...policy.Operation) []*schema.Kind {
+	all := schemas.Kinds()
+	may := map[*schema.Kind]bool{}
+	for _, k := range all {
+		if constraints.CoversKind(k) {
+			may[k] = true
+			for _, other := range schemas.Versions(k) {
+				may[other] = true
+			}
+		}
+	}
 	var kinds []*schema.Kind
-	for _, k := range schemas.Kinds() {
-		if k.Resource == "" || k.Unknown || isHidden(k) {
+	for _, k := range all {
+		if k.Resource == "" || k.Unknown || isHidden(k) || !may[k] {
 			continue
 		}
 		for _, request := range requestsFor(constraints, k, schemas, operations) {
