@@ -26,8 +26,9 @@ start this command.
 The workspace is the directory that the editor has opened. Its .preadmit.yaml names the
 policies and their context; the values are those of check. The manifests are the files
 that the arguments name, or else all files of the workspace that hold manifests. Text
-that is not saved yet counts instead of that on the disk. The server starts no program:
-charts and kustomizations are not rendered.
+that is not saved yet counts instead of that on the disk. Of several directories each is
+a workspace; the innermost one counts for a file. The server starts no program: charts
+and kustomizations are not rendered.
 
 Usage:
   %s

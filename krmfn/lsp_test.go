@@ -115,6 +115,10 @@ func (e *editorScript) run(line string) string {
 		e.client = startLSP(e.t, e.dir, append(words[1:], "")[0])
 		return e.client.encoding
 	}
+	if words[0] == "client" {
+		e.client = startClient(e.t, e.dir, "", words[1], words[2:]...)
+		return ""
+	}
 	if e.client == nil {
 		e.client = startLSP(e.t, e.dir, "")
 	}
@@ -142,6 +146,12 @@ func (e *editorScript) run(line string) string {
 		return e.pick(words[1], words[2], words[3:]...)
 	case "text":
 		return c.texts[words[1]]
+	case "folders":
+		change := map[byte][]string{}
+		for _, word := range words[1:] {
+			change[word[0]] = append(change[word[0]], word[1:])
+		}
+		c.notify("workspace/didChangeWorkspaceFolders", map[string]any{"event": map[string]any{"added": c.folders(change['+']), "removed": c.folders(change['-'])}})
 	case "write":
 		writeFile(e.t, filepath.Join(e.dir, words[1]), words[2])
 		c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{"uri": c.uri(words[1]), "type": 2}}})

@@ -47,13 +47,13 @@ const capable = `{
 		"disabledSupport": true, "dataSupport": true, "resolveSupport": {"properties": ["edit"]}}}}`
 
 // startLSP starts a server for a directory. The client offers an encoding of positions, unless that is "".
-func startLSP(t testing.TB, dir, encoding string, args ...string) *lspClient {
+func startLSP(t testing.TB, dir, encoding string) *lspClient {
 	t.Helper()
-	return startClient(t, dir, encoding, capable, args...)
+	return startClient(t, dir, encoding, capable, ".")
 }
 
-// startClient is startLSP with the capabilities of the client, as JSON.
-func startClient(t testing.TB, dir, encoding, can string, args ...string) *lspClient {
+// startClient is startLSP with the capabilities of the client, as JSON, and the folders that are open.
+func startClient(t testing.TB, dir, encoding, can string, folders ...string) *lspClient {
 	t.Helper()
 	var capabilities map[string]any
 	if err := json.Unmarshal([]byte(can), &capabilities); err != nil {
@@ -64,7 +64,7 @@ func startClient(t testing.TB, dir, encoding, can string, args ...string) *lspCl
 		t.Fatal(err)
 	}
 	c := &lspClient{
-		t: t, dir: dir, process: exec.Command(self, append([]string{"lsp"}, args...)...), stderr: new(strings.Builder),
+		t: t, dir: dir, process: exec.Command(self, "lsp"), stderr: new(strings.Builder),
 		texts: map[string]string{}, versions: map[string]int{}, diagnostics: map[string][]any{}, fresh: map[string]bool{},
 	}
 	c.process.Dir, c.process.Env, c.process.Stderr = dir, append(os.Environ(), asProgram+"=1"), c.stderr
@@ -84,11 +84,20 @@ func startClient(t testing.TB, dir, encoding, can string, args ...string) *lspCl
 	}
 	c.result, _ = c.request("initialize", map[string]any{
 		"processId": nil, "rootUri": nil, "capabilities": capabilities,
-		"workspaceFolders": []any{map[string]any{"uri": uriOf(dir), "name": "workspace"}},
+		"workspaceFolders": c.folders(folders),
 	}).(map[string]any)
 	c.encoding, _ = c.result["capabilities"].(map[string]any)["positionEncoding"].(string)
 	c.notify("initialized", map[string]any{})
 	return c
+}
+
+// folders returns folders as the protocol has them.
+func (c *lspClient) folders(names []string) []any {
+	all := []any{}
+	for _, name := range names {
+		all = append(all, map[string]any{"uri": c.uri(name), "name": name})
+	}
+	return all
 }
 
 // stop ends the server as an editor does, and returns its exit status.

@@ -2,8 +2,10 @@ package lsp
 
 import (
 	"context"
+	"maps"
 
 	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
 )
 
 // buffer is an open file.
@@ -57,15 +59,38 @@ func (s *server) DidClose(_ context.Context, p *protocol.DidCloseTextDocumentPar
 	return nil
 }
 
-// DidChangeWatchedFiles implements protocol.Server.
-func (s *server) DidChangeWatchedFiles(context.Context, *protocol.DidChangeWatchedFilesParams) error {
-	s.touch("")
-	return nil
+// known adds the open files to others, and returns the files with findings that the server publishes.
+func (s *server) known(open map[string]*buffer) (published []string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	maps.Copy(open, s.buffers)
+	for path := range s.published.files {
+		if s.owns(path) {
+			published = append(published, path)
+		}
+	}
+	return published
 }
 
-// DidChangeConfiguration implements protocol.Server. The configuration is in files.
-func (s *server) DidChangeConfiguration(context.Context, *protocol.DidChangeConfigurationParams) error {
-	return nil
+// withdraw removes the findings in those files that are not of this server any more.
+func (s *server) withdraw(paths []string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, path := range paths {
+		if !s.owns(path) {
+			delete(s.published.files, path)
+			_ = s.client.PublishDiagnostics(s.ctx, &protocol.PublishDiagnosticsParams{URI: uri.File(path), Diagnostics: []protocol.Diagnostic{}}) // without a connection nobody waits for it
+		}
+	}
+}
+
+// hold replaces the open files by those that are for this server.
+func (s *server) hold(open map[string]*buffer, isFor func(path string) bool) {
+	s.lock.Lock()
+	s.buffers = maps.Clone(open)
+	maps.DeleteFunc(s.buffers, func(path string, _ *buffer) bool { return !isFor(path) })
+	s.lock.Unlock()
+	s.touch("")
 }
 
 // textOf returns the text of a file: of its buffer, or else of the disk.

@@ -56,7 +56,7 @@ func TestKeystrokeDuringCheck(t *testing.T) {
 	client := publishedTo{messages: make(chan string, 10)}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s := &server{client: client, ctx: ctx, workspace: w, buffers: map[string]*buffer{}, state: &editor.State{}}
+	s := &server{client: client, ctx: ctx, workspace: w, owns: func(string) bool { return true }, buffers: map[string]*buffer{}, state: &editor.State{}}
 	s.checks.wake, s.checks.done = make(chan struct{}, 1), sync.NewCond(&s.lock)
 	s.touch("") // a server begins with a check
 	go s.work()

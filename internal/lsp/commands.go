@@ -17,25 +17,29 @@ import (
 const (
 	// commandCheck waits until everything is checked.
 	commandCheck = "preadmit.check"
-	// commandDiff shows what the policy whose name is its argument changes in the manifests.
+	// commandDiff shows what a policy, a changer, changes in the manifests.
 	commandDiff = "preadmit.diff"
 	// commandShow shows the place that an action has made, and what there is to say about it.
 	commandShow = "preadmit.show"
 )
 
+// changer is a policy in a document.
+type changer struct {
+	URI    uri.URI `json:"uri"`
+	Policy string  `json:"policy"`
+}
+
 // ExecuteCommand implements protocol.Server.
 func (s *server) ExecuteCommand(ctx context.Context, p *protocol.ExecuteCommandParams) (protocol.LSPAny, error) {
-	jsonrpc2.Async(ctx) // what follows waits for the client, or for a check
+	jsonrpc2.Async(ctx) // what follows waits for the client
 	switch p.Command {
-	case commandCheck:
-		s.waitForCheck()
 	case commandDiff:
-		var policy string
-		if len(p.Arguments) != 1 || json.Unmarshal(p.Arguments[0], &policy) != nil {
-			return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidParams.Code, commandDiff+" expects the name of a policy")
+		var of changer
+		if len(p.Arguments) != 1 || json.Unmarshal(p.Arguments[0], &of) != nil {
+			return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidParams.Code, commandDiff+" expects the policy of a lens")
 		}
 		s.lock.Lock()
-		text := s.state.Diff(policy)
+		text := s.state.Diff(of.Policy)
 		s.lock.Unlock()
 		s.show(ctx, text)
 	case commandShow:

@@ -46,8 +46,7 @@ func (codec) Unmarshal(data []byte, value any) error {
 
 // handle answers messages in the order in which they arrive. An error or a panic of one message must
 // not end the connection: the library closes it if a notification has an error.
-func handle(server protocol.Server) jsonrpc2.Handler {
-	next := protocol.ServerHandler(server, jsonrpc2.MethodNotFoundHandler)
+func handle(next jsonrpc2.Handler) jsonrpc2.Handler {
 	return func(ctx context.Context, request *jsonrpc2.Request) (result any, err error) {
 		defer func() {
 			if problem := recover(); problem != nil {

@@ -3,7 +3,6 @@ package lsp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
@@ -15,10 +14,11 @@ import (
 )
 
 // capabilities are what the server can do.
-func (s *server) capabilities() protocol.ServerCapabilities {
+func (f *folders) capabilities() protocol.ServerCapabilities {
 	yes, sync := true, protocol.TextDocumentSyncKindIncremental
 	return protocol.ServerCapabilities{
-		PositionEncoding:       protocol.PositionEncodingKind(s.unit),
+		PositionEncoding:       protocol.PositionEncodingKind(f.unit),
+		Workspace:              &protocol.WorkspaceOptions{WorkspaceFolders: &protocol.WorkspaceFoldersServerCapabilities{Supported: &yes, ChangeNotifications: protocol.Boolean(true)}},
 		TextDocumentSync:       &protocol.TextDocumentSyncOptions{OpenClose: &yes, Change: &sync, Save: protocol.Boolean(true)},
 		ExecuteCommandProvider: protocol.ExecuteCommandOptions{Commands: []string{commandCheck, commandDiff, commandShow}},
 		CompletionProvider:     &protocol.CompletionOptions{TriggerCharacters: []string{".", "/", "{", "[", ",", "\"", "'", " "}},
@@ -27,7 +27,7 @@ func (s *server) capabilities() protocol.ServerCapabilities {
 		ReferencesProvider:     protocol.Boolean(true),
 		RenameProvider:         &protocol.RenameOptions{PrepareProvider: &yes},
 		DocumentSymbolProvider: protocol.Boolean(true),
-		CodeActionProvider:     &protocol.CodeActionOptions{CodeActionKinds: actionKinds, ResolveProvider: &s.abilities.resolves},
+		CodeActionProvider:     &protocol.CodeActionOptions{CodeActionKinds: actionKinds, ResolveProvider: &f.abilities.resolves},
 		FoldingRangeProvider:   protocol.Boolean(true),
 		SemanticTokensProvider: &protocol.SemanticTokensOptions{Legend: protocol.SemanticTokensLegend{TokenTypes: editor.Classes, TokenModifiers: []string{}}, Full: protocol.Boolean(true)},
 		CodeLensProvider:       &protocol.CodeLensOptions{},
@@ -221,7 +221,7 @@ func (s *server) CodeLens(_ context.Context, p *protocol.CodeLensParams) ([]prot
 	path := pathOf(p.TextDocument.URI)
 	lenses := []protocol.CodeLens{}
 	for _, lens := range s.state.Lenses(s.workspace.Name(path)) {
-		policy, err := json.Marshal(lens.Policy)
+		policy, err := protocol.Marshal(&changer{p.TextDocument.URI, lens.Policy})
 		if err != nil {
 			return nil, err
 		}

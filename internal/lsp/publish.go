@@ -153,6 +153,9 @@ func (s *server) publish(path string) {
 	if len(all) == 0 && s.buffers[path] == nil {
 		delete(s.published.files, path)
 	}
+	if !s.owns(path) {
+		return
+	}
 	_ = s.client.PublishDiagnostics(s.ctx, params) // without a connection nobody waits for it
 }
 

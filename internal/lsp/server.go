@@ -13,7 +13,8 @@
 //	no message ends the server, except exit
 //	what is published in the end depends only on the texts, not on the edits that led to them
 //
-// The files in order: server.go (the life of a server), abilities.go (what a client can take), connection.go
+// The files in order: server.go (the server of a folder), folders.go (the
+// folders of an editor), abilities.go (what a client can take), connection.go
 // (messages), text.go (texts and positions), buffers.go (open files), check.go (when the workspace is
 // checked), commands.go (commands), publish.go (diagnostics), features.go (answers about places), shapes.go
 // (tokens and folds), actions.go (changes that a user can choose), refactor.go (those that are no fixes).
@@ -86,40 +87,36 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, options Options) (o
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	connection := jsonrpc2.NewConn(jsonrpc2.NewStream(stream{in, out}), jsonrpc2.WithCodec(codec{}))
-	s := &server{options: options, client: protocol.ClientDispatcher(connection), ctx: ctx, exited: make(chan struct{}), buffers: map[string]*buffer{}, state: &editor.State{}}
-	s.checks.wake = make(chan struct{}, 1)
-	s.checks.done = sync.NewCond(&s.lock)
-	connection.Go(ctx, handle(s))
+	f := &folders{options: options, client: protocol.ClientDispatcher(connection), ctx: ctx, exited: make(chan struct{})}
+	connection.Go(ctx, handle(f.handle))
 	select {
-	case <-s.exited:
+	case <-f.exited:
 	case <-connection.Done():
 	}
 	cancel()
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	s.checks.ended = true
-	s.checks.done.Broadcast()
-	if s.directory != "" {
-		_ = os.RemoveAll(s.directory) // the system removes what is left
+	for _, s := range f.all() {
+		s.end()
 	}
-	return s.stopped
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return f.stopped
 }
 
-// server is the state of a connection.
+// server is the server of a folder.
 type server struct {
 	protocol.UnimplementedServer
-	options   Options
 	client    protocol.Client
 	ctx       context.Context
-	exited    chan struct{}
+	cancel    context.CancelFunc
+	dir       string
 	workspace Workspace
 	unit      encoding
 	abilities abilities
+	// owns reports whether the findings in a file are those of this server.
+	owns func(path string) bool
 
 	// lock guards what follows. Messages are handled one after the other, but checks run beside them.
 	lock sync.Mutex
-	// stopped says that the client has sent shutdown.
-	stopped bool
 	// buffers are the open files by their paths.
 	buffers map[string]*buffer
 	// state is that of the last complete check.
@@ -130,69 +127,32 @@ type server struct {
 	directory string
 }
 
-// Initialize implements protocol.Server.
-func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
-	if general := p.Capabilities.General; general != nil {
-		s.unit = chosen(general.PositionEncodings)
-	} else {
-		s.unit = chosen(nil)
-	}
-	s.abilities = abilitiesOf(&p.Capabilities)
-	s.workspace = s.options.Open(s.root(p))
-	return &protocol.InitializeResult{
-		ServerInfo:   protocol.ServerInfo{Name: "preadmit", Version: protocol.NewOptional(s.options.Version)},
-		Capabilities: s.capabilities(),
-	}, nil
+// newServer returns the server of a folder.
+func newServer(f *folders, dir string) *server {
+	s := &server{client: f.client, dir: dir, workspace: f.options.Open(dir), unit: f.unit, abilities: f.abilities, buffers: map[string]*buffer{}, state: &editor.State{}}
+	s.ctx, s.cancel = context.WithCancel(f.ctx)
+	s.owns = func(path string) bool { return f.owns(s, path) }
+	s.checks.wake, s.checks.done = make(chan struct{}, 1), sync.NewCond(&s.lock)
+	return s
 }
 
-// root returns the directory of the workspace.
-func (s *server) root(p *protocol.InitializeParams) string {
-	if folders, ok := p.WorkspaceFolders.Get(); ok && len(folders) > 0 {
-		return pathOf(folders[0].URI)
+// start begins to check the folder.
+func (s *server) start() {
+	go s.work()
+	s.touch("")
+}
+
+// end ends the checks, and removes the documents that were shown.
+func (s *server) end() {
+	s.cancel()
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.checks.ended = true
+	s.checks.done.Broadcast()
+	if s.directory != "" {
+		_ = os.RemoveAll(s.directory) // the system removes what is left
 	}
-	//lint:ignore SA1019 some clients send no folders
-	if root := p.RootURI; root != nil {
-		return pathOf(*root)
-	}
-	return s.options.Dir
 }
 
 // pathOf returns the path of a file, or "" for a URI of another scheme.
 func pathOf(u uri.URI) string { return u.FsPath() }
-
-// Initialized implements protocol.Server.
-func (s *server) Initialized(context.Context, *protocol.InitializedParams) error {
-	go s.work()
-	s.touch("")
-	if s.abilities.watches {
-		go s.watch()
-	}
-	return nil
-}
-
-// watch asks the client to tell about files that change on the disk.
-func (s *server) watch() {
-	options, err := protocol.Marshal(&protocol.DidChangeWatchedFilesRegistrationOptions{
-		Watchers: []protocol.FileSystemWatcher{{GlobPattern: protocol.Pattern("**/*.{yaml,yml,json}")}, {GlobPattern: protocol.Pattern("**/.preadmitignore")}},
-	})
-	if err != nil {
-		return
-	}
-	_ = s.client.RegisterCapability(s.ctx, &protocol.RegistrationParams{
-		Registrations: []protocol.Registration{{ID: "files", Method: "workspace/didChangeWatchedFiles", RegisterOptions: options}},
-	}) // a client that refuses saves files, which is noticed, too
-}
-
-// Shutdown implements protocol.Server.
-func (s *server) Shutdown(context.Context) error {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	s.stopped = true
-	return nil
-}
-
-// Exit implements protocol.Server.
-func (s *server) Exit(context.Context) error {
-	close(s.exited)
-	return nil
-}
