@@ -25,6 +25,7 @@ func (w *workspace) Refactorings(ctx context.Context, at lsp.Selection) []editor
 	var all []editor.Refactoring
 	if d, part := r.selected(); d != nil {
 		all = append(all, r.conversions(d, part)...)
+		all = append(all, r.testWriting(d)...)
 	}
 	all = append(all, r.extractions(ctx)...)
 	all = append(all, r.acceptances()...)

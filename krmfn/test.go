@@ -139,7 +139,7 @@ type expected struct {
 
 // own runs a PreadmitTest. Its spec has the fields of a Preadmit, and in addition the manifests
 // and the expected results.
-func (t *tester) own(d *manifest.Document, text []byte, full string) {
+func (t *tester) own(d *manifest.Document, text []byte, full string) *testRun {
 	r := &testRun{}
 	t.given.apply(&r.config)
 	f := t.functionConfig(d, text, &r.config, filepath.Dir(full))
@@ -169,6 +169,7 @@ func (t *tester) own(d *manifest.Document, text []byte, full string) {
 		failure = strings.TrimLeft(strings.TrimRight(failure, "\n")+"\n"+strings.Join(want.warnings.unmet(warningsIn(r.run.diagnostics)), "\n"), "\n")
 	}
 	t.cases = append(t.cases, report.Case{Suite: d.At(nil).File, Name: d.Name(), Failure: failure})
+	return r
 }
 
 // expected takes the fields of a PreadmitTest out of an object, and reads the others as those of a
