@@ -113,7 +113,7 @@ func (k *Results) Restore() Observer {
 	}
 	return Observer{earlier: func(r *run) func(*job) bool {
 		r.known = k.known
-		move := sync.OnceValue(func() move { return newMove(k.layout, r.layout()) })
+		move := newMove(k.layout, r.layout()) // before a job edits a document
 		return func(j *job) bool { return k.restore(r, j, move) }
 	}}
 }
@@ -306,12 +306,12 @@ func (k *Results) reuse(r *run, j *job) bool {
 }
 
 // restore gives a job the result of an earlier one.
-func (k *Results) restore(r *run, j *job, move func() move) bool {
+func (k *Results) restore(r *run, j *job, move move) bool {
 	found := k.find(r, j)
 	if found == nil || found.result.Sensitive {
 		return false
 	}
-	now, ok := move().kept(found, j)
+	now, ok := move.kept(found, j)
 	if !ok {
 		return false
 	}
