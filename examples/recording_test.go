@@ -50,7 +50,7 @@ func TestRecording(t *testing.T) {
 	r.wait("vim.fn.mode() == 'n' and vim.fn.line('.') == 1 and not vim.bo.modified")
 	r.check()
 	r.input("i<Esc>") // refreshes the lens
-	r.wait("#vim.lsp.codelens.get(0) == 1")
+	r.wait("#vim.lsp.codelens.get(0) == 1 and vim.lsp.codelens.get(0)[1].command.title == 'matches 1, changes 1, denies 0'")
 	r.show(6000)
 	if got := read(t, filepath.Join(directory, team)); got != text {
 		t.Errorf("the file has\n%swant\n%s", got, text)

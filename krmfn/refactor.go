@@ -81,7 +81,7 @@ func (r *refactorer) extractions(ctx context.Context) []editor.Refactoring {
 
 // portion is a document in the text of a file.
 type portion struct {
-	editor.Part
+	part     editor.Part
 	path     string
 	document *manifest.Document
 }
@@ -134,7 +134,7 @@ func (r *refactorer) conversions(d *manifest.Document, w *portion) (all []editor
 	}
 	if d.Kind().Group == "admissionregistration.k8s.io" {
 		refactoring := editor.Refactoring{Title: "Convert to admissionregistration.k8s.io/v1", Kind: "refactor.rewrite"}
-		line := strings.Count(r.at.Text[:w.From], "\n") + d.At(change.Keys("apiVersion")).Line
+		line := strings.Count(r.at.Text[:w.part.From], "\n") + d.At(change.Keys("apiVersion")).Line
 		refactoring.Mends = func(found source.Diagnostic) bool { return found.Code == "policy-draft" && found.At.Line == line }
 		if refactoring.Rewrite, refactoring.Refused = converted(w); refactoring.Rewrite != nil || refactoring.Refused != "" {
 			all = append(all, refactoring)
@@ -151,10 +151,10 @@ func converted(w *portion) (rewrite *editor.Rewrite, refused string) {
 	switch {
 	case source.HasErrors(diagnostics):
 		return nil, whyNot(diagnostics)
-	case after == w.Text:
+	case after == w.part.Text:
 		return nil, ""
 	}
-	return &editor.Rewrite{Edits: []editor.Edit{editor.Replacing(w.path, w.From, w.Text, after)}, Notes: notesOf(diagnostics)}, ""
+	return &editor.Rewrite{Edits: []editor.Edit{editor.Replacing(w.path, w.part.From, w.part.Text, after)}, Notes: notesOf(diagnostics)}, ""
 }
 
 // migrated converts a policy of Kyverno, together with the exceptions from it; nil if it needs no conversion.
@@ -165,7 +165,7 @@ func (r *refactorer) migrated(form engine.Form, w *portion) (rewrite *editor.Rew
 	all := append([]*portion{w}, r.exceptionsFrom(w.document)...)
 	var streams []*manifest.Stream
 	for _, part := range all {
-		stream, _ := manifest.Read(r.workspace.Name(part.path), []byte(unixBreaks(part.Text)))
+		stream, _ := manifest.Read(r.workspace.Name(part.path), []byte(unixBreaks(part.part.Text)))
 		streams = append(streams, stream)
 	}
 	context := slices.DeleteFunc(slices.Clone(r.last.context), func(s *manifest.Stream) bool { return r.workspace.Path(s.Name()) == w.path })
@@ -178,7 +178,7 @@ func (r *refactorer) migrated(form engine.Form, w *portion) (rewrite *editor.Rew
 		if results[i].Text() == streams[i].Text() {
 			continue
 		}
-		rewrite.Edits = append(rewrite.Edits, editor.Replacing(part.path, part.From, part.Text, part.like(results[i].Text())))
+		rewrite.Edits = append(rewrite.Edits, editor.Replacing(part.path, part.part.From, part.part.Text, part.like(results[i].Text())))
 	}
 	if len(rewrite.Edits) == 0 {
 		return nil, ""
@@ -188,10 +188,10 @@ func (r *refactorer) migrated(form engine.Form, w *portion) (rewrite *editor.Rew
 
 // like returns a text with the line breaks of the document, and with the blank lines around it.
 func (w *portion) like(text string) string {
-	before := w.Text[:len(w.Text)-len(strings.TrimLeft(w.Text, "\r\n"))]
-	after := w.Text[len(strings.TrimRight(w.Text, "\r\n")):]
+	before := w.part.Text[:len(w.part.Text)-len(strings.TrimLeft(w.part.Text, "\r\n"))]
+	after := w.part.Text[len(strings.TrimRight(w.part.Text, "\r\n")):]
 	text = strings.Trim(text, "\n")
-	if strings.Contains(w.Text, "\r\n") {
+	if strings.Contains(w.part.Text, "\r\n") {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
 	return before + text + after

@@ -21,9 +21,9 @@ var errCannotCreate = errors.New("it makes a new file, which this editor does no
 
 // offered is a refactoring with what it mends.
 type offered struct {
-	editor.Refactoring
-	mends []protocol.Diagnostic
-	kind  protocol.CodeActionKind
+	refactoring editor.Refactoring
+	mends       []protocol.Diagnostic
+	kind        protocol.CodeActionKind
 }
 
 // picked names an action, for a client that asks for its edits later.
@@ -60,7 +60,7 @@ func (s *server) refactoringsIn(ctx context.Context, document protocol.TextDocum
 	}
 	s.lock.Unlock()
 	for _, r := range s.workspace.Refactorings(ctx, at) {
-		o := offered{Refactoring: r, kind: protocol.CodeActionKind(r.Kind)}
+		o := offered{refactoring: r, kind: protocol.CodeActionKind(r.Kind)}
 		s.lock.Lock()
 		for _, f := range found {
 			if r.Mends != nil && r.Mends(f.found) {
@@ -74,8 +74,9 @@ func (s *server) refactoringsIn(ctx context.Context, document protocol.TextDocum
 }
 
 // refactoring returns the action of a refactoring; nil if the client cannot take it.
-func (s *server) refactoring(ctx context.Context, r offered, p *protocol.CodeActionParams) *protocol.CodeAction {
-	action := &protocol.CodeAction{Title: source.Printable(r.Title), Kind: kind(r.kind), Diagnostics: r.mends}
+func (s *server) refactoring(ctx context.Context, o offered, p *protocol.CodeActionParams) *protocol.CodeAction {
+	r := o.refactoring
+	action := &protocol.CodeAction{Title: source.Printable(r.Title), Kind: kind(o.kind), Diagnostics: o.mends}
 	switch {
 	case r.Refused != "":
 		return s.refuse(action, r.Refused)
@@ -87,7 +88,7 @@ func (s *server) refactoring(ctx context.Context, r offered, p *protocol.CodeAct
 		action.Data = data
 		return action
 	}
-	if err := s.complete(ctx, action, r.Refactoring); err != nil {
+	if err := s.complete(ctx, action, r); err != nil {
 		return s.refuse(action, err.Error())
 	}
 	return action
@@ -109,11 +110,11 @@ func (s *server) CodeActionResolve(ctx context.Context, action *protocol.CodeAct
 		return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidParams.Code, "the action is of another server")
 	}
 	all := s.refactoringsIn(ctx, protocol.TextDocumentIdentifier{URI: of.URI}, of.Range)
-	i := slices.IndexFunc(all, func(r offered) bool { return r.Title == of.Title && r.Refused == "" })
+	i := slices.IndexFunc(all, func(r offered) bool { return r.refactoring.Title == of.Title && r.refactoring.Refused == "" })
 	if i < 0 {
 		return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidRequest.Code, "the action is not possible any more")
 	}
-	if err := s.complete(ctx, action, all[i].Refactoring); err != nil {
+	if err := s.complete(ctx, action, all[i].refactoring); err != nil {
 		return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidRequest.Code, source.Printable(err.Error()))
 	}
 	return action, nil
