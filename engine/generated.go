@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -101,11 +102,13 @@ func (r *run) serverWith(programs ...policy.Program) server {
 // tryMutations tries one mutating policy on a server that has no other. If a mutation fails always, it also
 // tries each of them without the others.
 func (r *run) tryMutations(s server, d *manifest.Document, shown *tally) (found []source.Diagnostic) {
-	failing := r.tryGenerated(s, d)
+	root := policy.Node{Value: d.Object()}
+	objects := witness.Objects(root, r.schemas)
+	failing := r.tryGenerated(s, d, objects, len(root.At("spec", "mutations").Items()))
 	for _, p := range s.programs {
 		if divisible, ok := p.(policy.Divisible); ok && len(failing) > 0 {
 			for _, alone := range divisible.Alone() {
-				failing = append(failing, r.tryGenerated(r.serverWith(alone), d)...)
+				failing = append(failing, r.tryGenerated(r.serverWith(alone), d, objects, 1)...)
 			}
 		}
 	}
@@ -123,17 +126,16 @@ func (r *run) tryMutations(s server, d *manifest.Document, shown *tally) (found 
 }
 
 // tryGenerated returns the first failures of the rules that fail on all objects that are generated for a
-// policy.
-func (r *run) tryGenerated(s server, d *manifest.Document) (failing []policy.Failure) {
-	t := newTally()
-	root, count := policy.Node{Value: d.Object()}, 0
-	for object := range witness.Objects(root, r.schemas) {
+// policy, of whose mutations a server has some.
+func (r *run) tryGenerated(s server, d *manifest.Document, objects iter.Seq[map[string]any], mutations int) (failing []policy.Failure) {
+	t, count := newTally(), 0
+	for object := range objects {
 		trace := r.admitGenerated(s, d, object)
 		if trace == nil {
 			return nil // a valid object might show something else
 		}
 		t.add(trace, slices.Concat(trace.ignored, trace.failures))
-		if count++; t.applied() >= len(root.At("spec", "mutations").Items()) || count == mostGenerated {
+		if count++; t.applied() >= mutations || count == mostGenerated {
 			return nil
 		}
 	}

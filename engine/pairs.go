@@ -3,9 +3,9 @@ package engine
 import (
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/internal/witness"
-	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -26,13 +26,14 @@ var pairs = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
 	for i := range indexes {
 		indexes[i] = i
 	}
+	reads := readBy(validating)
 	parallel.Each(indexes, func(i int) {
 		if len(validating) == 0 {
 			return
 		}
 		changed := r.changedBy(mutating[i], mutating[i].objects)
-		for _, v := range validating {
-			found[i] = append(found[i], r.tryPair(mutating[i], v, changed)...)
+		for _, v := range concerned(changed, reads) {
+			found[i] = append(found[i], r.tryPair(mutating[i], validating[v], changed)...)
 		}
 	})
 	return slices.Concat(found...)
@@ -40,9 +41,9 @@ var pairs = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
 
 // single is a policy with its bindings, without others, and objects that are generated for it.
 type single struct {
-	document *manifest.Document
-	server   server
-	objects  []map[string]any
+	source  documented
+	server  server
+	objects []map[string]any
 }
 
 // mostPaired is how many objects are generated for each policy of a pair.
@@ -51,7 +52,7 @@ const mostPaired = 24
 // alone compiles a policy that compiles with the others.
 func (r *run) alone(d documented) *single {
 	programs, problems := r.set.languages[r.set.language(d.policy.Kind())].Compile(d.documents())
-	one := &single{document: d.policy, server: r.serverWith(programs...)}
+	one := &single{source: d, server: r.serverWith(programs...)}
 	if source.HasErrors(problems) {
 		return one
 	}
@@ -73,7 +74,7 @@ type generatedChange struct {
 // changedBy returns what a policy changes in objects that a server admits.
 func (r *run) changedBy(m *single, objects []map[string]any) (changed []generatedChange) {
 	for _, object := range objects {
-		p, request := r.requestGenerated(m.server, m.document, object)
+		p, request := r.requestGenerated(m.server, m.source.policy, object)
 		if request == nil {
 			continue
 		}
@@ -82,6 +83,31 @@ func (r *run) changedBy(m *single, objects []map[string]any) (changed []generate
 		}
 	}
 	return changed
+}
+
+// readBy returns the paths that policies read, with the indexes of the policies.
+func readBy(policies []*single) *change.PathIndex {
+	reads := &change.PathIndex{}
+	for i, p := range policies {
+		for _, d := range p.source.documents() {
+			for _, path := range witness.Reads(policy.Node{Value: d.Object()}) {
+				reads.Add(path, i)
+			}
+		}
+	}
+	return reads
+}
+
+// concerned returns, sorted, the indexes of the policies that read what has changed. The others say the same
+// before and after.
+func concerned(changed []generatedChange, reads *change.PathIndex) (policies []int) {
+	for _, c := range changed {
+		for _, difference := range change.Diff(c.trace.before, c.trace.after, nil) {
+			policies = append(policies, reads.Overlapping(difference.Path)...)
+		}
+	}
+	slices.Sort(policies)
+	return slices.Compact(policies)
 }
 
 // judged validates an object before or after a change. matches is false if the policy does not match the
@@ -145,7 +171,7 @@ func (r *run) tryPair(m, v *single, changed []generatedChange) []source.Diagnost
 	}
 	t.add(v, r.changedBy(m, v.objects))
 	var d source.Diagnostic
-	name, by := source.Name(v.document.Name()), source.Name(m.document.Name())
+	name, by := source.Name(v.source.policy.Name()), source.Name(m.source.policy.Name())
 	switch {
 	case t.contradicts():
 		d = source.Warningf(t.first.At, "mutation-refused", "policy %s refuses every generated object that policy %s has changed, and accepts %d of %d before: %v", name, by, t.worse, t.refused, t.first.Err).
@@ -156,14 +182,14 @@ func (r *run) tryPair(m, v *single, changed []generatedChange) []source.Diagnost
 	default:
 		return nil
 	}
-	return []source.Diagnostic{d.Naming(m.document.At(nil), "policy "+m.document.Name())}
+	return []source.Diagnostic{d.Naming(m.source.policy.At(nil), "policy "+m.source.policy.Name())}
 }
 
 // changesAll reports whether a mutating policy changes all objects, generated for a validating policy, that
 // the validating one refuses.
 func (r *run) changesAll(m, v *single) bool {
 	for _, object := range v.objects {
-		p, request := r.requestGenerated(v.server, v.document, object)
+		p, request := r.requestGenerated(v.server, v.source.policy, object)
 		if request == nil {
 			continue
 		}

@@ -153,24 +153,10 @@ func (d definedRule) reads() (paths []change.Path) {
 	if err != nil {
 		return nil
 	}
-	var visit func(x expr.Expr)
-	visit = func(x expr.Expr) {
-		variable, steps, ok := x.AsChain()
-		if !ok || variable != "self" || len(steps) == 0 {
-			for _, child := range x.Children() {
-				visit(child)
-			}
-			return
+	for _, keys := range x.Fields("self") {
+		if len(keys) > 0 {
+			paths = append(paths, append(slices.Clip(d.scope), change.Keys(keys...)...))
 		}
-		path := slices.Clone(d.scope)
-		for _, step := range steps {
-			if !step.Index.IsZero() {
-				break // the whole list or map is more than enough
-			}
-			path = append(path, change.Key(step.Key))
-		}
-		paths = append(paths, path)
 	}
-	visit(x)
 	return paths
 }

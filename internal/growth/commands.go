@@ -55,6 +55,9 @@ func ofReports() []dimension {
 				return boundPolicy(fmt.Sprint("p-", i), "configmaps", "", "  matchResources: {objectSelector: {matchLabels: {none: none}}}\n", apply("Object{}"))
 			}), configMaps(2))
 		}},
+		{name: "report/idle bindings", commands: []string{"report"}, n: 25, files: func(n int) map[string]string {
+			return input(labelMAP("team")+lines(n, "---\napiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding\nmetadata: {name: b-#}\nspec: {policyName: team, matchResources: {objectSelector: {matchLabels: {app: none-#}}}}\n"), configMaps(2))
+		}},
 		{name: "report/page", commands: []string{"report"}, flags: []string{"-o", "html"}, n: 40, files: func(n int) map[string]string {
 			return input(labels(2), configMaps(n))
 		}},

@@ -9,7 +9,7 @@
 // that it allocates. Without other goroutines, both are the same in every run.
 //
 // The files in order: growth.go, counters.go (blocks of statements), dimensions.go (what grows),
-// languages.go, objects.go, text.go, policies.go, surroundings.go, findings.go, commands.go,
+// languages.go, objects.go, text.go, policies.go, surroundings.go, findings.go, generated.go, commands.go,
 // verify.go, terraform.go, decisions.go, webhooks.go and trees.go (the dimensions).
 package growth
 

@@ -222,25 +222,51 @@ func (f *factFinder) pathOf(x expr.Expr) ([]string, bool) {
 }
 
 // Objects returns objects that a policy in CEL may match: for each kind the simplest object, an object
-// for all facts in the policy's expressions together, and objects for each of them.
+// for all facts in the policy's expressions together, and objects for each of them. They can be ranged over
+// again.
 func Objects(root policy.Node, schemas *schema.Registry) iter.Seq[map[string]any] {
-	return func(yield func(map[string]any) bool) {
-		spec := root.At("spec")
-		var facts []fact
-		for _, text := range expressionsOf(spec) {
-			if x, err := expr.Parse(text); err == nil {
-				facts = append(facts, factsOf(x)...)
-			}
+	const most = 40
+	spec := root.At("spec")
+	var facts []fact
+	for _, text := range expressionsOf(spec) {
+		if x, err := expr.Parse(text); err == nil {
+			facts = append(facts, factsOf(x)...)
 		}
-		const most = 40
-		facts = unequal(facts)
-		facts = facts[:min(len(facts), most)]
+	}
+	facts = unequal(facts)
+	facts = facts[:min(len(facts), most)]
+	return func(yield func(map[string]any) bool) {
 		for _, kind := range kindsOf(spec.At("matchConstraints"), schemas) {
 			if !combined(facts, kind, spec.At("matchConstraints", "objectSelector"), yield) {
 				return
 			}
 		}
 	}
+}
+
+// Reads returns the paths that decide, with the kind of an object, what a decisive policy says about it.
+func Reads(root policy.Node) (paths []change.Path) {
+	spec := root.At("spec")
+	for _, block := range []string{"matchConstraints", "matchResources"} {
+		if selects := spec.At(block); selects.Has("objectSelector") || selects.Has("namespaceSelector") {
+			paths = append(paths, change.Keys("metadata", "labels"))
+		}
+	}
+	for _, text := range expressionsOf(spec) {
+		x, err := expr.Parse(text)
+		if err != nil {
+			return []change.Path{nil}
+		}
+		for _, keys := range x.Fields("object") {
+			paths = append(paths, change.Keys(keys...))
+		}
+		for _, keys := range x.Fields("request") {
+			if len(keys) == 0 || keys[0] == "object" {
+				paths = append(paths, change.Keys(keys[min(len(keys), 1):]...))
+			}
+		}
+	}
+	return paths
 }
 
 // unequal returns the facts without repetitions.

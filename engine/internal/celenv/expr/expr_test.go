@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -130,6 +131,26 @@ func TestExtracted(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s from %s: %q, want %q", c.part, c.before, got, c.want)
+		}
+	}
+}
+
+// TestFields checks what an expression reads of a variable: a part whose items are computed is read as a whole.
+func TestFields(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{`object.spec.replicas > 1 && has(object.metadata.labels.a)`, "[[spec replicas] [metadata labels a]]"},
+		{`object.?data[?"a"].orValue("") == object.data["b.c"]`, "[[data a] [data b.c]]"},
+		{`object.spec.containers.all(c, c.name != object.metadata.name)`, "[[spec containers] [metadata name]]"},
+		{`object.data[object.metadata.name].x == variables.object`, "[[metadata name] [data]]"},
+		{`object.items[0].a == [{"k": object.b}]`, "[[items] [b]]"},
+		{`f(object) || other.object`, "[[]]"},
+	} {
+		x, err := Parse(test.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(x.Fields("object")); got != test.want {
+			t.Errorf("%s: %s, want %s", test.text, got, test.want)
 		}
 	}
 }

@@ -135,6 +135,32 @@ func (e Expr) AsField() (variable string, keys []string, ok bool) {
 	return variable, keys, ok
 }
 
+// Fields returns the keys of the fields of a variable that an expression reads, none for the whole variable.
+// A list or a map is read as a whole where its items are computed.
+func (e Expr) Fields(variable string) (fields [][]string) {
+	name, steps, ok := e.AsChain()
+	if !ok {
+		for _, child := range e.Children() {
+			fields = append(fields, child.Fields(variable)...)
+		}
+		return fields
+	}
+	var keys []string
+	isWhole := false
+	for _, step := range steps {
+		if isWhole = isWhole || !step.Index.IsZero(); !isWhole {
+			keys = append(keys, step.Key)
+		}
+		if !step.Index.IsZero() {
+			fields = append(fields, step.Index.Fields(variable)...)
+		}
+	}
+	if name == variable {
+		fields = append(fields, keys)
+	}
+	return fields
+}
+
 // AsCondition returns the parts of a conditional expression.
 func (e Expr) AsCondition() (condition, yes, no Expr, ok bool) {
 	if !e.isCallOf(operators.Conditional) {
