@@ -196,7 +196,7 @@ var checking = []Entry{
 	},
 	{
 		Code: "condition-unreachable", Severities: warnings, Title: "The condition is never true",
-		Cause:  "The condition tests whether a field is missing, but API defaults always set the field before policies run. Or the condition of a policy in the API server compares only constants. Or the kinds that the policy matches decide it: it asks for another kind, for a field that the server always sets, or for a type that the field does not have, or a ValidatingAdmissionPolicy compares a field with a value that its kind does not enumerate.",
+		Cause:  "The condition tests whether a field is missing, but API defaults always set the field before policies run. Or the condition of a policy in the API server compares only constants. Or the kinds that the policy matches decide it: it asks for another kind, for a field that the server always sets, or for a type that the field does not have, or a ValidatingAdmissionPolicy compares a field with a value that its kind does not enumerate. Or the conditions of a policy contradict each other: one asks for the value of a field that makes another false.",
 		Advice: "Compare the field with its default, or with a value that it can have.",
 	},
 	{

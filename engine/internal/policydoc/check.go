@@ -169,13 +169,21 @@ func requestsFor(constraints *match.Resources, k *schema.Kind, schemas *schema.R
 
 // Check reports problems of the expressions that a server accepts: for all kinds, and for some
 // kinds unless the policy checks for the kind or the field first. It also reports mutations that
-// change nothing.
+// change nothing, and conditions that contradict each other.
 func (c *Checked) Check(r Requests) []source.Diagnostic {
-	found := c.checkIdle()
-	if len(r.Kinds) == 0 || len(r.Kinds) > maxCheckedKinds {
-		return found
+	spec := policy.Node{Value: c.Document.Object()}.At("spec")
+	required, contradictions := c.requirements(spec)
+	var found []source.Diagnostic
+	if len(contradictions) == 0 {
+		found = c.checkIdle(spec, required)
 	}
-	return slices.Concat(found, c.checkTypes(r), c.checkAbsences(r.Kinds))
+	if len(r.Kinds) > 0 && len(r.Kinds) <= maxCheckedKinds {
+		found = slices.Concat(found, c.checkTypes(r), c.checkAbsences(r.Kinds))
+	}
+	if slices.ContainsFunc(found, func(d source.Diagnostic) bool { return d.Code == celenv.NeverTrue }) {
+		return found // the policy applies to nothing for another reason
+	}
+	return append(found, contradictions...)
 }
 
 // spot is the place of a problem.

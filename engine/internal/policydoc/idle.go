@@ -15,32 +15,20 @@ import (
 type idle struct {
 	variables map[string]expr.Expr
 	// required are comparisons that hold for each of these objects.
-	required []requirement
+	required requirements
 	// own is the variable that is the object as the conditions found it; "" if no variable is.
 	own string
 	// writes counts the values that the patch writes.
 	writes int
 }
 
-// requirement is that a field has a value.
-type requirement struct {
-	path  []string
-	value any
-}
-
 // checkIdle reports mutations that change no object: their patch is empty, or all that it writes is
 // the object's own value, or the value that matchConditions require.
-func (c *Checked) checkIdle() (found []source.Diagnostic) {
-	spec := policy.Node{Value: c.Document.Object()}.At("spec")
-	of := idle{variables: map[string]expr.Expr{}, own: "object"}
+func (c *Checked) checkIdle(spec policy.Node, required requirements) (found []source.Diagnostic) {
+	of := idle{variables: map[string]expr.Expr{}, own: "object", required: required}
 	for _, item := range spec.At("variables").Items() {
 		if x, err := expr.Parse(item.At("expression").Text()); err == nil {
 			of.variables[item.At("name").Text()] = x
-		}
-	}
-	for _, item := range spec.At("matchConditions").Items() {
-		if x, err := expr.Parse(item.At("expression").Text()); err == nil {
-			of.require(x)
 		}
 	}
 	if spec.At("targetMatchConstraints").Given() { // the conditions are about another object
@@ -67,29 +55,14 @@ func (c *Checked) checkIdle() (found []source.Diagnostic) {
 }
 
 // forget drops what the conditions say about the object.
-func (o *idle) forget() { o.own, o.required = "", nil }
-
-// require adds what a condition requires.
-func (o *idle) require(condition expr.Expr) {
-	for _, part := range condition.Conjuncts() {
-		a, operator, b, ok := part.AsComparison()
-		if !ok || operator != "==" {
-			continue
-		}
-		for _, sides := range [][2]expr.Expr{{a, b}, {b, a}} {
-			variable, path, isField := sides[0].AsField()
-			if value, isConstant := sides[1].Constant(); isField && variable == "object" && len(path) > 0 && isConstant && value != nil {
-				o.required = append(o.required, requirement{path, value})
-			}
-		}
-	}
-}
+func (o *idle) forget() { o.own, o.required.first = "", nil }
 
 // always reports whether a patch leaves every object, whichever branch of it is taken.
 func (o *idle) always(x expr.Expr, leaves func(expr.Expr) bool) bool {
 	x = o.resolved(x)
-	if _, yes, no, ok := x.AsCondition(); ok {
-		return o.always(yes, leaves) && o.always(no, leaves)
+	if condition, yes, no, ok := x.AsCondition(); ok {
+		holds, decided := o.required.decide(condition)
+		return (decided && !holds || o.always(yes, leaves)) && (decided && holds || o.always(no, leaves))
 	}
 	return leaves(x)
 }
@@ -166,5 +139,6 @@ func (o *idle) has(path []string, x expr.Expr) bool {
 		return variable == o.own && slices.Equal(field, path)
 	}
 	value, ok := x.Constant()
-	return ok && slices.ContainsFunc(o.required, func(r requirement) bool { return slices.Equal(r.path, path) && r.value == value })
+	required, known := o.required.of(path)
+	return ok && known && required.value == value
 }

@@ -4,7 +4,8 @@
 //
 // The files in order: policydoc.go (Reader), fields.go (the fields of a document), crd.go (the
 // CustomResourceDefinitions of policies), match.go and expression.go (match blocks and CEL in a
-// document), check.go (mistakes that a server accepts), idle.go (mutations that change nothing),
+// document), check.go (mistakes that a server accepts), required.go
+// (what conditions require, and whether they contradict each other), idle.go (mutations that change nothing),
 // parts.go (the parts of a policy that have run).
 package policydoc
 
