@@ -31,6 +31,8 @@ func (r *refactorer) acceptances() (all []editor.Refactoring) {
 			continue
 		}
 		accept.Rewrite, accept.Refused = r.accepted(&a, found)
+		path, _ := r.configurationFile()
+		accept.Created = r.created(path)
 		all = append(all, accept)
 	}
 	return all
@@ -80,9 +82,8 @@ func (r *refactorer) accepted(a *triage.Acceptance, found source.Diagnostic) (re
 	}
 	path, dir := r.configurationFile()
 	path = r.openPath(path)
-	info, err := os.Stat(path)
-	if err == nil && info.Mode().Perm()&0o222 == 0 {
-		return nil, settings.FileName + " is read-only"
+	if why := readOnly(path); why != "" {
+		return nil, why
 	}
 	before := r.textOf(path)
 	after, at := withAcceptance(before, a)
@@ -96,10 +97,29 @@ func (r *refactorer) accepted(a *triage.Acceptance, found source.Diagnostic) (re
 	stream, _ := manifest.ReadPlain(path, []byte(after)) // it was read above
 	cursor := editor.Offset(after, stream.Documents()[0].At(at)) + 1
 	rewrite = &editor.Rewrite{Edits: []editor.Edit{editor.Replacing(path, 0, before, after)}, Cursor: editor.Place{Path: path, From: cursor, To: cursor}}
-	if _, isOpen := r.at.Buffers[path]; err != nil && !isOpen {
-		rewrite.Created = []string{path}
-	}
 	return rewrite, ""
+}
+
+// created returns the path of a file if it neither exists nor is open.
+func (r *refactorer) created(path string) []string {
+	path = r.openPath(path)
+	if _, isOpen := r.at.Buffers[path]; isOpen || exists(path) {
+		return nil
+	}
+	return []string{path}
+}
+
+// readOnly says that permissions forbid to write a file, or to make it in its directory; "" if they do not.
+func readOnly(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		path = filepath.Dir(path)
+		info, err = os.Stat(path)
+	}
+	if err != nil || info.Mode().Perm()&0o222 != 0 {
+		return ""
+	}
+	return filepath.Base(path) + " is read-only"
 }
 
 // openPath returns the path under which a file is open, or else the path itself.

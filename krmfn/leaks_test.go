@@ -395,7 +395,8 @@ func printedBy(t *testing.T, dir, command, manifests string) string {
 }
 
 // shownToEditor returns what a language server says about a policy and manifests: diagnostics, lenses with their
-// diffs, the actions of each file, and for each line a hover in its middle and the completions at its end.
+// diffs, the actions of each file and of each kind in it with their edits, and for each line a hover in its middle
+// and the completions at its end.
 func shownToEditor(t *testing.T, policy, manifests string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -421,6 +422,14 @@ func shownToEditor(t *testing.T, policy, manifests string) string {
 		for line := range strings.Lines(text) {
 			end := start + len(strings.TrimRight(line, "\r\n"))
 			said = append(said, c.ask("textDocument/hover", name, start+(end-start)/2, nil), c.ask("textDocument/completion", name, end, nil))
+			if strings.HasPrefix(line, "kind: ") {
+				for _, action := range c.actions(name, start, start) {
+					if action.(map[string]any)["data"] != nil {
+						action = c.request("codeAction/resolve", action)
+					}
+					said = append(said, action)
+				}
+			}
 			start += len(line)
 		}
 	}

@@ -116,6 +116,9 @@ func (e *editorScript) run(line string) string {
 		return e.client.encoding
 	}
 	if words[0] == "client" {
+		if e.client != nil {
+			e.client.stop()
+		}
 		e.client = startClient(e.t, e.dir, "", words[1], words[2:]...)
 		return ""
 	}
@@ -153,8 +156,14 @@ func (e *editorScript) run(line string) string {
 		}
 		c.notify("workspace/didChangeWorkspaceFolders", map[string]any{"event": map[string]any{"added": c.folders(change['+']), "removed": c.folders(change['-'])}})
 	case "write":
-		writeFile(e.t, filepath.Join(e.dir, words[1]), words[2])
+		makeFile(e.t, e.dir, words[1], words[2])
 		c.notify("workspace/didChangeWatchedFiles", map[string]any{"changes": []any{map[string]any{"uri": c.uri(words[1]), "type": 2}}})
+	case "protect":
+		path := filepath.Join(e.dir, words[1])
+		if err := os.Chmod(path, 0o555); err != nil {
+			e.t.Fatal(err)
+		}
+		e.t.Cleanup(func() { _ = os.Chmod(path, 0o777) }) // so that the directory can be removed
 	case "check":
 		c.check()
 		return c.showDiagnostics()

@@ -2,6 +2,7 @@ package krmfn
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -29,16 +30,34 @@ func (w *workspace) Refactorings(ctx context.Context, at lsp.Selection) []editor
 	}
 	all = append(all, r.extractions(ctx)...)
 	all = append(all, r.acceptances()...)
-	secrets := r.secrets()
 	for i := range all {
-		all[i].Refused = secrets.Text(all[i].Refused)
-		if rewrite := all[i].Rewrite; rewrite != nil {
-			for n := range rewrite.Notes {
-				rewrite.Notes[n] = secrets.Text(rewrite.Notes[n])
-			}
-		}
+		r.hideSecrets(&all[i])
 	}
 	return all
+}
+
+// hideSecrets hides the values of Secrets in what a refactoring says.
+func (r *refactorer) hideSecrets(refactoring *editor.Refactoring) {
+	secrets := r.secrets()
+	hideIn := func(rewrite *editor.Rewrite) {
+		for n := range rewrite.Notes {
+			rewrite.Notes[n] = secrets.Text(rewrite.Notes[n])
+		}
+	}
+	refactoring.Refused = secrets.Text(refactoring.Refused)
+	if refactoring.Rewrite != nil {
+		hideIn(refactoring.Rewrite)
+	}
+	if later := refactoring.Later; later != nil {
+		refactoring.Later = func(ctx context.Context) (*editor.Rewrite, error) {
+			rewrite, err := later(ctx)
+			if err != nil {
+				return nil, errors.New(secrets.Text(err.Error()))
+			}
+			hideIn(rewrite)
+			return rewrite, nil
+		}
+	}
 }
 
 // secrets hides the values of the Secrets of the workspace.

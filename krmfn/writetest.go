@@ -1,6 +1,7 @@
 package krmfn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/redact"
+	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/editor"
 	"github.com/preadmit/preadmit/internal/input"
 	"github.com/preadmit/preadmit/internal/settings"
@@ -21,26 +23,48 @@ import (
 // testWriting writes a test for a manifest, with what the policies do to it now. The test is in the directory of
 // the manifest.
 func (r *refactorer) testWriting(d *manifest.Document) []editor.Refactoring {
-	run := r.last.check.reported.run
-	if engine.IsPolicy(d.Kind()) || run.outcome == nil || d.Name() == "" {
+	if engine.IsPolicy(d.Kind()) {
 		return nil
 	}
-	i := slices.IndexFunc(run.outcome.Manifests, func(m *engine.Manifest) bool {
-		return m.Maker == nil && m.Document.Kind() == d.Kind() && m.Document.Name() == d.Name() && m.Document.Namespace() == d.Namespace() &&
-			r.workspace.Path(m.Document.Stream().Name()) == r.at.Path
+	all := r.manifests()
+	i := slices.IndexFunc(all, func(m *engine.Manifest) bool {
+		return m.Document.Kind() == d.Kind() && m.Document.Name() == d.Name() && m.Document.Namespace() == d.Namespace()
 	})
 	if i < 0 {
 		return nil
 	}
-	w := &testWriter{refactorer: r, id: run.outcome.Manifests[i].ID, name: strings.ToLower(d.Kind().Kind) + "-" + d.Name()}
-	for _, v := range run.outcome.Manifests[i].Verdicts {
+	w := &testWriter{refactorer: r, id: all[i].ID, name: strings.ToLower(d.Kind().Kind) + "-" + d.Name()}
+	for _, v := range all[i].Verdicts {
 		w.policies = append(w.policies, v.By.Policy)
 	}
-	writing := editor.Refactoring{Title: "Write a test for " + d.Kind().Kind + "/" + d.Name(), Kind: "refactor.rewrite", Later: w.write}
-	if redact.IsSecretKind(d.Kind().Kind) {
+	name := cmp.Or(d.Name(), d.TextAt("metadata", "generateName")+"*")
+	writing := editor.Refactoring{Title: "Write a test for " + d.Kind().Kind + "/" + name, Kind: "refactor.rewrite", Created: r.created(r.testPath()), Later: w.write, Refused: readOnly(r.testPath())}
+	switch {
+	case redact.IsSecretKind(d.Kind().Kind):
 		writing.Refused = errSecretTest.Error()
+	case d.Name() == "":
+		writing.Refused = "a test finds an object by its name, which a server would generate for this one"
 	}
 	return []editor.Refactoring{writing}
+}
+
+// testPath returns the path of the tests in the directory of the file.
+func (r *refactorer) testPath() string {
+	return r.openPath(filepath.Join(filepath.Dir(r.at.Path), testFile))
+}
+
+// manifests returns what the policies did to the manifests in the file.
+func (r *refactorer) manifests() (all []*engine.Manifest) {
+	outcome := r.last.check.reported.run.outcome
+	if outcome == nil {
+		return nil
+	}
+	for _, m := range outcome.Manifests {
+		if m.Maker == nil && r.workspace.Path(m.Document.Stream().Name()) == r.at.Path {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 var (
@@ -60,36 +84,38 @@ type testWriter struct {
 // write adds the test to the file with the tests of the directory.
 func (w *testWriter) write(ctx context.Context) (*editor.Rewrite, error) {
 	r := w.refactorer
-	path := r.openPath(filepath.Join(filepath.Dir(r.at.Path), testFile))
-	_, isOpen := r.at.Buffers[path]
+	path := r.testPath()
 	before := r.textOf(path)
-	if before != "" {
-		stream, problems := manifest.Read(testFile, []byte(before))
-		if len(problems) > 0 {
-			return nil, errTestFile
-		}
-		w.nameUniquely(stream.Documents())
+	stream, problems := manifest.Read(testFile, []byte(before))
+	if source.HasErrors(problems) {
+		return nil, errTestFile
 	}
+	w.nameUniquely(stream.Documents())
 	text, err := w.text(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	after := before
-	if strings.TrimSpace(before) != "" {
-		after = strings.TrimRight(before, "\r\n") + "\n---\n"
-	}
-	if after += text; strings.Contains(before, "\r\n") {
-		after = strings.ReplaceAll(unixBreaks(after), "\n", "\r\n")
-	}
-	at := len(after) - len(after[strings.LastIndex(after, w.name):])
-	rewrite := &editor.Rewrite{
+	after := withDocument(before, text)
+	stream, _ = manifest.Read(testFile, []byte(after)) // both parts of it have been read
+	at := editor.Offset(after, stream.Documents()[len(stream.Documents())-1].At(change.Keys("metadata", "name")))
+	return &editor.Rewrite{
 		Edits:  []editor.Edit{editor.Replacing(path, 0, before, after)},
 		Cursor: editor.Place{Path: path, From: at, To: at + len(w.name)},
+	}, nil
+}
+
+// withDocument returns a text with one more document at its end, with the line breaks of the text.
+func withDocument(text, document string) string {
+	if strings.TrimSpace(text) != "" {
+		document = "---\n" + document
+		if !strings.HasSuffix(text, "\n") {
+			document = "\n" + document
+		}
 	}
-	if !isOpen && !exists(path) {
-		rewrite.Created = []string{path}
+	if strings.Contains(text, "\r\n") {
+		document = strings.ReplaceAll(document, "\n", "\r\n")
 	}
-	return rewrite, nil
+	return text + document
 }
 
 // nameUniquely gives the test a name that no other test in the file has.
@@ -103,14 +129,16 @@ func (w *testWriter) nameUniquely(tests []*manifest.Document) {
 // text returns the test. It runs the policies to find out what to expect, and then the test. If the result is
 // another one than in the workspace, the test also reads the other files of the workspace.
 func (w *testWriter) text(ctx context.Context, path string) (string, error) {
+	var failure string
 	spec := w.spec(filepath.Dir(path))
 	for _, more := range [][]any{nil, w.others(filepath.Dir(path))} {
 		if paths, _ := spec["contextPaths"].([]any); len(paths)+len(more) > 0 {
 			spec["contextPaths"] = append(paths, more...)
 		}
 		spec["objects"] = []any{map[string]any{"object": w.id, "unchanged": true}}
-		r, _ := w.run(ctx, path, w.test(spec))
-		if r.run == nil || r.run.outcome == nil {
+		r, failed := w.run(ctx, path, w.test(spec))
+		if r.run.outcome == nil {
+			failure = failed
 			continue
 		}
 		objects, err := w.expectations(r)
@@ -118,9 +146,12 @@ func (w *testWriter) text(ctx context.Context, path string) (string, error) {
 			return "", err
 		}
 		spec["objects"] = objects
-		if r, failure := w.run(ctx, path, w.test(spec)); failure == "" && w.isAsInWorkspace(r) {
+		if r, failure = w.run(ctx, path, w.test(spec)); failure == "" && w.isAsInWorkspace(r) {
 			return w.test(spec), nil
 		}
+	}
+	if failure != "" {
+		return "", errors.New("the test would fail: " + firstLine(failure))
 	}
 	return "", errors.New("a test by itself does not have the result of the workspace")
 }
@@ -208,15 +239,19 @@ func (r *refactorer) named(paths []path) (all []string) {
 	return all
 }
 
-// others returns the files of the workspace that describe what is in the cluster besides the manifest: its
-// namespace, and objects of kinds that policies read.
+// others returns the files of the workspace that describe what is in the cluster besides the manifests: their
+// namespaces, and objects of kinds that policies read.
 func (w *testWriter) others(dir string) []any {
 	r := w.refactorer
+	namespaces, kinds := map[string]bool{}, r.readKinds()
+	for _, m := range r.manifests() {
+		namespaces[m.Namespace] = true
+	}
+	isContext := func(d *manifest.Document) bool {
+		return kinds[d.Kind()] || d.Kind() == gvk.Kind{Version: "v1", Kind: "Namespace"} && namespaces[d.Name()]
+	}
 	var paths []string
 	for path, s := range r.last.streams {
-		isContext := func(d *manifest.Document) bool {
-			return d.Kind() == gvk.Kind{Version: "v1", Kind: "Namespace"} || !engine.IsPolicy(d.Kind()) && !redact.IsSecretKind(d.Kind().Kind) && w.isParam(d)
-		}
 		if path != r.at.Path && !slices.Contains(r.last.context, s) && slices.ContainsFunc(s.Documents(), isContext) {
 			paths = append(paths, path)
 		}
@@ -225,19 +260,25 @@ func (w *testWriter) others(dir string) []any {
 	return w.relative(dir, paths)
 }
 
-// isParam reports whether a document may be a param of a policy, or a ConfigMap that a rule of Kyverno reads.
-func (w *testWriter) isParam(d *manifest.Document) bool {
-	if d.Kind() == (gvk.Kind{Version: "v1", Kind: "ConfigMap"}) {
-		return true
-	}
-	for _, s := range w.refactorer.last.streams {
-		for _, p := range s.Documents() {
-			if engine.IsPolicy(p.Kind()) && gvk.Parse(p.TextAt("spec", "paramKind", "apiVersion"), p.TextAt("spec", "paramKind", "kind")) == d.Kind() {
-				return true
+// readKinds returns the kinds of params, and that of ConfigMaps if policies of Kyverno may read them, but never
+// that of Secrets.
+func (r *refactorer) readKinds() map[gvk.Kind]bool {
+	kinds := map[gvk.Kind]bool{}
+	for _, s := range r.last.streams {
+		for _, d := range s.Documents() {
+			if !engine.IsPolicy(d.Kind()) {
+				continue
+			}
+			if strings.HasSuffix(d.Kind().Group, "kyverno.io") {
+				kinds[gvk.Kind{Version: "v1", Kind: "ConfigMap"}] = true
+			}
+			if k := gvk.Parse(d.TextAt("spec", "paramKind", "apiVersion"), d.TextAt("spec", "paramKind", "kind")); !redact.IsSecretKind(k.Kind) {
+				kinds[k] = true
 			}
 		}
 	}
-	return false
+	delete(kinds, gvk.Kind{})
+	return kinds
 }
 
 // relative returns paths relative to a directory, each once.
@@ -275,7 +316,9 @@ func (w *testWriter) expectations(r *testRun) ([]any, error) {
 		if secrets.Holds(entry) {
 			return nil, errSecretTest
 		}
-		all = append(all, entry)
+		if !slices.ContainsFunc(all, func(other any) bool { return change.Equal(other, entry) }) { // of another object with its name
+			all = append(all, entry)
+		}
 	}
 	return all, nil
 }

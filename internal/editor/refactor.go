@@ -18,6 +18,8 @@ type Refactoring struct {
 	Mends func(source.Diagnostic) bool
 	// Refused says why the change is not possible now; "" if it is.
 	Refused string
+	// Created are the paths of files that the change makes. They have edits, too.
+	Created []string
 	// Rewrite is the change. If it is nil, Later finds it, which takes longer; its error is for the user.
 	Rewrite *Rewrite
 	Later   func(ctx context.Context) (*Rewrite, error)
@@ -25,9 +27,8 @@ type Refactoring struct {
 
 // Rewrite is a change of files.
 type Rewrite struct {
-	// Edits do not overlap. Created are the paths of files that do not exist yet; they have edits, too.
-	Edits   []Edit
-	Created []string
+	// Edits do not overlap.
+	Edits []Edit
 	// Cursor is what to select then, in the text after the edits. Its path is "" if that is nothing.
 	Cursor Place
 	// Notes say what the user should know about the result.

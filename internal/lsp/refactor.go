@@ -3,7 +3,6 @@ package lsp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 
 	"go.lsp.dev/jsonrpc2"
@@ -16,8 +15,6 @@ import (
 
 // actionKinds are the kinds of all actions.
 var actionKinds = []protocol.CodeActionKind{protocol.CodeActionKindQuickFix, protocol.CodeActionKindRefactorExtract, protocol.CodeActionKindRefactorRewrite}
-
-var errCannotCreate = errors.New("it makes a new file, which this editor does not let a server do")
 
 // offered is a refactoring with what it mends.
 type offered struct {
@@ -80,6 +77,8 @@ func (s *server) refactoring(ctx context.Context, o offered, p *protocol.CodeAct
 	switch {
 	case r.Refused != "":
 		return s.refuse(action, r.Refused)
+	case len(r.Created) > 0 && !s.abilities.creates:
+		return s.refuse(action, "it makes a new file, which this editor does not let a server do")
 	case r.Rewrite == nil && s.abilities.resolves:
 		data, err := protocol.Marshal(&picked{p.TextDocument.URI, p.Range, r.Title})
 		if err != nil {
@@ -130,10 +129,7 @@ func (s *server) complete(ctx context.Context, action *protocol.CodeAction, r ed
 	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if len(result.Created) > 0 && !s.abilities.creates {
-		return errCannotCreate
-	}
-	action.Edit = s.workspaceEdit(result.Edits, result.Created)
+	action.Edit = s.workspaceEdit(result.Edits, r.Created)
 	done := aftermath{Notes: result.Notes}
 	if at := result.Cursor; at.Path != "" && s.abilities.showsDocuments {
 		after := newText(editor.Apply(s.textOf(at.Path).content, at.Path, result.Edits))
