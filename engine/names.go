@@ -193,7 +193,7 @@ func (n *names) misspelt(s policy.Selected) source.Advice {
 	switch near := source.Misspelt(s.Group, groups); {
 	case near != "":
 		return source.Advice{Text: "did you mean group " + near + "?"}
-	case len(groups) > 0 && n.isBuiltin(s.Group):
+	case len(groups) > 0 && (n.isBuiltin(s.Group) || isReserved(s.Group)):
 		return source.Advice{Text: "expected group " + source.Alternatives(groups)}
 	case n.isBuiltin(s.Group):
 		return source.Advice{Text: fmt.Sprintf("no cluster serves that: the group is part of Kubernetes, and 'kubectl api-resources --api-group=%s' lists its resources", s.Group)}
@@ -201,12 +201,19 @@ func (n *names) misspelt(s policy.Selected) source.Advice {
 	return n.bothMisspelt(s)
 }
 
+// isReserved reports whether no definition can have a group: an API server refuses one without a dot
+// (apiextensions-apiserver v0.36.3, ValidateCustomResourceDefinition).
+func isReserved(group string) bool { return group != "" && !strings.ContainsAny(group, ".*?") }
+
 // bothMisspelt is misspelt for a name and a group that are both unknown.
 func (n *names) bothMisspelt(s policy.Selected) source.Advice {
-	group := func(k *schema.Kind) string { return k.Group }
-	s.Group = source.Misspelt(s.Group, n.pick(group, func(*schema.Kind) bool { return true }))
+	group := s.Group
+	s.Group = source.Misspelt(group, n.pick(func(k *schema.Kind) string { return k.Group }, func(*schema.Kind) bool { return true }))
 	if near := n.similar(s); s.Group != "" && near != "" {
 		return source.Advice{Text: "did you mean " + near + " of group " + s.Group + "?"}
+	}
+	if isReserved(group) {
+		return source.Advice{Text: "no definition can have a group without a dot: 'kubectl api-resources' lists the groups"}
 	}
 	return source.Advice{}
 }

@@ -53,7 +53,7 @@ var running = []Entry{
 	},
 	{
 		Code: "name-unknown", Severities: warnings, Unsure: true, Title: "A policy names an unknown kind",
-		Cause:  "A policy names an unknown kind, resource, group or version that is similar to a known one, or a pod controller to which Kyverno extends no policy. If the name is misspelt, the policy matches nothing.",
+		Cause:  "A policy names an unknown kind, resource, group or version that is similar to a known one, or a group without a dot, which no definition can have, or a pod controller to which Kyverno extends no policy. If the name is misspelt, the policy matches nothing.",
 		Advice: "Correct the name, or give the CustomResourceDefinition as context.",
 	},
 	{
@@ -181,7 +181,7 @@ var checking = []Entry{
 	},
 	{
 		Code: "type-mismatch", Severities: warnings, Title: "The field is of another type",
-		Cause:  "An expression compares a field with a value of another type or assigns one, or a location or a JSON Patch uses the field as another type: a list without an index, an annotation whose name has a / that is not written as ~1.",
+		Cause:  "An expression compares a field with a value of another type or assigns one, or a location or a JSON Patch uses the field as another type: a list without an index, an annotation whose name has a / that is not written as ~1, or a ~ that is not written as ~0.",
 		Advice: "Use a value of the field's type.",
 	},
 	{

@@ -157,7 +157,7 @@ func (t *typed) parents(expressions []Expression, trees []*ast.AST) (problems []
 			}
 			problems = append(problems, Problem{
 				Expression: i, Offset: offsetOf(x.Text, trees[i], terms(l.path)[0]), Code: ParentMissing, Field: field,
-				Text:   fmt.Sprintf("the operation fails on objects without %s, which %s %s may lack", field, t.kind.APIVersion(), t.kind.Kind.Kind),
+				Text:   fmt.Sprintf("the operation fails on objects without %s, which %s may lack", field, t.kind.Title()),
 				Advice: source.Advice{Text: "where !has(object." + field + "), add " + pointer + " first, or all of it at once"},
 			})
 		}

@@ -211,7 +211,7 @@ func (c *checker) misfit(kind *schema.Kind) *misfit {
 		}
 		if n.list {
 			if of = of.ItemType(); of == nil {
-				return &misfit{depth, "type-mismatch", source.Advice{Text: "end the location before, or name a field"}, fmt.Sprintf("%s of %s is no list", c.mutator.location[:depth], named(kind))}
+				return &misfit{depth, "type-mismatch", source.Advice{Text: "end the location before, or name a field"}, fmt.Sprintf("%s of %s is no list", c.mutator.location[:depth], kind.Title())}
 			}
 			if bad := c.misfitKey(of, depth, kind); bad != nil {
 				return bad
@@ -220,22 +220,20 @@ func (c *checker) misfit(kind *schema.Kind) *misfit {
 		}
 		switch {
 		case of.IsList:
-			return &misfit{depth, "type-mismatch", source.Advice{Text: "select its items with [key: value] or [key: *]"}, fmt.Sprintf("%s of %s is a list", c.mutator.location[:depth], named(kind))}
+			return &misfit{depth, "type-mismatch", source.Advice{Text: "select its items with [key: value] or [key: *]"}, fmt.Sprintf("%s of %s is a list", c.mutator.location[:depth], kind.Title())}
 		case of.Scalar != schema.NotScalar:
-			return &misfit{depth, "type-mismatch", source.Advice{Text: "end the location before"}, fmt.Sprintf("%s of %s is a single value", c.mutator.location[:depth], named(kind))}
+			return &misfit{depth, "type-mismatch", source.Advice{Text: "end the location before"}, fmt.Sprintf("%s of %s is a single value", c.mutator.location[:depth], kind.Title())}
 		case of.Declared(n.name) == nil && (of.Preserve || of.Elem == nil && len(of.Fields) == 0):
 			return nil
 		}
 		next := of.FieldType(n.name)
 		if next == nil {
-			return &misfit{depth, "field-undefined", source.Suggest(n.name, of.FieldNames()), fmt.Sprintf("%s has no field %s: an API server drops it", named(kind), path)}
+			return &misfit{depth, "field-undefined", source.Suggest(n.name, of.FieldNames()), fmt.Sprintf("%s has no field %s: an API server drops it", kind.Title(), path)}
 		}
 		of = next
 	}
 	return c.misfitValue(of, kind)
 }
-
-func named(kind *schema.Kind) string { return kind.APIVersion() + " " + kind.Kind.Kind }
 
 // misfitKey checks the key by which items are selected against its type.
 func (c *checker) misfitKey(item *schema.Type, depth int, kind *schema.Kind) *misfit {
@@ -246,7 +244,7 @@ func (c *checker) misfitKey(item *schema.Type, depth int, kind *schema.Kind) *mi
 	key := item.FieldType(n.name)
 	list := c.mutator.location[:depth].String()
 	if key == nil {
-		return &misfit{depth, "field-undefined", source.Suggest(n.name, item.FieldNames()), fmt.Sprintf("the items of %s of %s have no field %s", list, named(kind), n.name)}
+		return &misfit{depth, "field-undefined", source.Suggest(n.name, item.FieldNames()), fmt.Sprintf("the items of %s of %s have no field %s", list, kind.Title(), n.name)}
 	}
 	_, isText := n.key.(string)
 	_, isInteger := n.key.(int64)
@@ -254,7 +252,7 @@ func (c *checker) misfitKey(item *schema.Type, depth int, kind *schema.Kind) *mi
 		return &misfit{
 			depth, "type-mismatch",
 			source.Advice{Text: "write the key as the field has it: numbers without quotes, texts with letters or in quotes"},
-			fmt.Sprintf("%s never equals %s of an item of %s of %s, which is of another type", n, n.name, list, named(kind)),
+			fmt.Sprintf("%s never equals %s of an item of %s of %s, which is of another type", n, n.name, list, kind.Title()),
 		}
 	}
 	return nil
@@ -271,14 +269,14 @@ func (c *checker) misfitValue(of *schema.Type, kind *schema.Kind) *misfit {
 	switch c.mutator.action.(type) {
 	case *set:
 		if !of.IsList && of.Scalar != schema.Untyped {
-			return &misfit{depth, "type-mismatch", source.Advice{Text: "end the location with a list of values"}, fmt.Sprintf("%s of %s is no list", c.mutator.location, named(kind))}
+			return &misfit{depth, "type-mismatch", source.Advice{Text: "end the location with a list of values"}, fmt.Sprintf("%s of %s is no list", c.mutator.location, kind.Title())}
 		}
 		value = parameters.At("values", "fromList").Value
 	case *constant:
 		value = parameters.At("assign", "value").Value
 	}
 	if problems := of.Check(value); len(problems) > 0 {
-		return &misfit{depth, problems[0].Code, source.Advice{}, fmt.Sprintf("what it writes does not fit %s of %s: %s", c.mutator.location, named(kind), problems[0].Text)}
+		return &misfit{depth, problems[0].Code, source.Advice{}, fmt.Sprintf("what it writes does not fit %s of %s: %s", c.mutator.location, kind.Title(), problems[0].Text)}
 	}
 	return nil
 }

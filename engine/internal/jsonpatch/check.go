@@ -32,6 +32,9 @@ func (op Operation) Misfit(kind *schema.Kind) *Misfit {
 	}
 	w := walk{kind: kind, op: op}
 	keys := Keys(op.Path)
+	if w.escapes(); w.misfit != nil {
+		return w.misfit
+	}
 	t := w.to(keys)
 	if w.misfit == nil && t != nil && len(keys) > 0 && !op.NoValue && op.Value != nil && op.Op != "test" && op.Op != "remove" {
 		w.checkValue(t, keys)
@@ -41,6 +44,15 @@ func (op Operation) Misfit(kind *schema.Kind) *Misfit {
 		w.to(Keys(op.From))
 	}
 	return w.misfit
+}
+
+// escapes reports a ~ that escapes nothing. A server takes it for a part of the key.
+func (w *walk) escapes() {
+	for _, pointer := range []string{w.op.Path, w.op.From} {
+		if rest := strings.NewReplacer("~0", "", "~1", "").Replace(pointer); strings.Contains(rest, "~") {
+			w.fail(schema.TypeMismatch, "write ~ in a key as ~0, and / as ~1", "%s has a ~ that is followed by neither 0 nor 1", strconv.Quote(pointer))
+		}
+	}
 }
 
 // walk follows a JSON Pointer through the types of a kind.
@@ -56,7 +68,7 @@ func (w *walk) to(keys []string) *schema.Type {
 	t, inMap := w.kind.Type(), false
 	var fields change.Path // without indexes
 	for i, key := range keys {
-		if t == nil || t.Scalar == schema.Untyped || t.Preserve || t.Embedded {
+		if t == nil || t.Scalar == schema.Untyped || t.Preserve && t.Declared(key) == nil || t.Embedded {
 			return nil
 		}
 		switch {
@@ -71,7 +83,7 @@ func (w *walk) to(keys []string) *schema.Type {
 			if len(t.Fields) == 0 || key == AnyKey {
 				return nil
 			}
-			w.misfit = &Misfit{schema.FieldUndefined, fmt.Sprintf("%s has no field %s", w.title(), dotted(keys[:i+1])), w.kind.SuggestField(t, key, fields)}
+			w.misfit = &Misfit{schema.FieldUndefined, fmt.Sprintf("%s has no field %s", w.kind.Title(), dotted(keys[:i+1])), w.kind.SuggestField(t, key, fields)}
 		default:
 			inMap = t.Declared(key) == nil
 			t, fields = t.FieldType(key), fields.Key(key)
@@ -87,8 +99,6 @@ func (w *walk) fail(code, advice, format string, args ...any) {
 	w.misfit = &Misfit{code, fmt.Sprintf(format, args...), source.Advice{Text: advice}}
 }
 
-func (w *walk) title() string { return w.kind.APIVersion() + " " + w.kind.Kind.Kind }
-
 // index checks a key of a list. Only what is added may have the key "-".
 func (w *walk) index(keys []string, i int) {
 	key := keys[i]
@@ -97,10 +107,10 @@ func (w *walk) index(keys []string, i int) {
 	switch adds := w.op.Op == "add" || w.op.Op == "copy" || w.op.Op == "move"; {
 	case key == AnyKey, err == nil, isEnd && adds:
 	case key == "-":
-		w.fail(schema.TypeMismatch, "name the index of an item; only add, at the end of a path, may have -", "%s of %s is a list, and - is not the index of an item", dotted(keys[:i]), w.title())
+		w.fail(schema.TypeMismatch, "name the index of an item; only add, at the end of a path, may have -", "%s of %s is a list, and - is not the index of an item", dotted(keys[:i]), w.kind.Title())
 	default:
 		at := pointer(keys[:i])
-		w.fail(schema.TypeMismatch, fmt.Sprintf("write the index of an item: %s/0%s", at, pointer(keys[i:])), "%s of %s is a list, and %s is no index", dotted(keys[:i]), w.title(), strconv.Quote(key))
+		w.fail(schema.TypeMismatch, fmt.Sprintf("write the index of an item: %s/0%s", at, pointer(keys[i:])), "%s of %s is a list, and %s is no index", dotted(keys[:i]), w.kind.Title(), strconv.Quote(key))
 	}
 }
 
@@ -110,7 +120,7 @@ func (w *walk) below(keys []string, i int, inMap bool) {
 	if inMap {
 		advice = "write / in a key as ~1: " + pointer(keys[:i-1]) + "/" + Escape(strings.Join(shownAll(keys[i-1:]), "/"))
 	}
-	w.fail(schema.TypeMismatch, advice, "%s of %s is a single value, without a field %s", dotted(keys[:i]), w.title(), shown(keys[i]))
+	w.fail(schema.TypeMismatch, advice, "%s of %s is a single value, without a field %s", dotted(keys[:i]), w.kind.Title(), shown(keys[i]))
 }
 
 // checkValue checks the value against the type at the end of the path.
@@ -120,7 +130,7 @@ func (w *walk) checkValue(t *schema.Type, keys []string) {
 		return
 	}
 	w.fail(problems[0].Code, "write a value of the field's type",
-		"the value does not fit %s of %s: %s", dotted(keys), w.title(), problems[0].Text)
+		"the value does not fit %s of %s: %s", dotted(keys), w.kind.Title(), problems[0].Text)
 }
 
 // dotted returns keys as a field path.

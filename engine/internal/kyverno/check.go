@@ -16,10 +16,6 @@ import (
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
-// maxCheckedKinds is the maximum number of kinds that a rule is checked for. A rule that selects
-// more kinds changes only fields that all kinds have.
-const maxCheckedKinds = 40
-
 // misfit is a part of a patch that does not fit the type of a kind.
 type misfit struct {
 	// path is that of the part. offset is where the part begins in the text at the path, if it is in
@@ -36,7 +32,7 @@ const atKey = -1
 // checkPatches checks the patches of the rule against the schemas of its kinds. It skips parts with
 // anchors or variables.
 func (r *rule) checkPatches(kinds []*schema.Kind) []source.Diagnostic {
-	if len(kinds) == 0 || len(kinds) > maxCheckedKinds {
+	if len(kinds) == 0 {
 		return nil
 	}
 	m := r.mutate()
@@ -162,7 +158,7 @@ func misfitsOf(n policy.Node, t *schema.Type, k *schema.Kind, field change.Path)
 	if len(t.Check(n.Value)) == 0 {
 		return nil
 	}
-	return []misfit{{n.Path, 0, "type-mismatch", fmt.Sprintf("%s of %s is %s, and the patch writes %s", field, titleOf(k), typeWord(t), valueWord(n.Value)), source.Advice{Text: "write a value of the field's type"}}}
+	return []misfit{{n.Path, 0, "type-mismatch", fmt.Sprintf("%s of %s is %s, and the patch writes %s", field, k.Title(), typeWord(t), valueWord(n.Value)), source.Advice{Text: "write a value of the field's type"}}}
 }
 
 // misfitOperations compares the JSON Patches at n with a kind.
@@ -224,7 +220,7 @@ func misfitFields(n policy.Node, object map[string]any, t *schema.Type, k *schem
 		} else if of == nil {
 			if len(t.Fields) > 0 {
 				found = append(found, misfit{
-					inner.Path, atKey, "field-undefined", fmt.Sprintf("%s has no field %s, so the server drops it", titleOf(k), field.Key(bare)), k.SuggestField(t, bare, field),
+					inner.Path, atKey, "field-undefined", fmt.Sprintf("%s has no field %s, so the server drops it", k.Title(), field.Key(bare)), k.SuggestField(t, bare, field),
 				})
 			}
 			continue
@@ -233,8 +229,6 @@ func misfitFields(n policy.Node, object map[string]any, t *schema.Type, k *schem
 	}
 	return found
 }
-
-func titleOf(k *schema.Kind) string { return k.APIVersion() + " " + k.Kind.Kind }
 
 // typeWord describes the values of a field.
 func typeWord(t *schema.Type) string {

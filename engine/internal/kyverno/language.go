@@ -212,7 +212,7 @@ func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
 		for _, r := range d.rules {
 			if !r.generated {
 				kinds := r.patched(schemas)
-				found = append(found, r.checkPatches(kinds)...)
+				found = append(found, r.checkPatches(schemas.Checked(kinds))...)
 				found = append(found, r.check(typesOf(kinds))...)
 				found = append(found, r.varying()...)
 			}

@@ -125,14 +125,14 @@ func (c kindCheck) misfitField(f field, of *schema.Type, above change.Path) []mi
 	}
 	return []misfit{{
 		c.rule.document.Key(f.tree.at), f.tree.at, "field-undefined",
-		fmt.Sprintf("%s %s has no field %s, so the server drops it", c.kind.APIVersion(), c.kind.Kind.Kind, path), c.kind.SuggestField(of, f.key, above),
+		fmt.Sprintf("%s has no field %s, so the server drops it", c.kind.Title(), path), c.kind.SuggestField(of, f.key, above),
 	}}
 }
 
 func (c kindCheck) mismatch(t tree, field change.Path, what string) []misfit {
 	return []misfit{{
 		c.rule.document.At(t.at), t.at, "type-mismatch",
-		fmt.Sprintf("%s of %s %s is %s", field, c.kind.APIVersion(), c.kind.Kind.Kind, what),
+		fmt.Sprintf("%s of %s is %s", field, c.kind.Title(), what),
 		source.Advice{Text: "write a value of the field's type"},
 	}}
 }

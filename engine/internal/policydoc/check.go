@@ -16,10 +16,6 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// maxCheckedKinds is the maximum number of kinds that a policy is checked for. A policy that
-// selects more kinds uses only fields that all kinds have.
-const maxCheckedKinds = 40
-
 // Checked is a CEL policy whose expressions are checked without being evaluated.
 type Checked struct {
 	Document *manifest.Document
@@ -70,15 +66,15 @@ type Requests struct {
 }
 
 // KindsOf returns the kinds with a schema that a match block selects, as the policy sees them,
-// except for hidden kinds.
+// except for hidden kinds; see schema.Registry.Checked.
 func KindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool) []*schema.Kind {
-	return kindsOf(constraints, schemas, isHidden, policy.Create, policy.Update)
+	return schemas.Checked(kindsOf(constraints, schemas, isHidden, policy.Create, policy.Update))
 }
 
 // RequestsOf returns the requests that a match block selects, except those for hidden kinds.
 func RequestsOf(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool) Requests {
 	r := Requests{Kinds: KindsOf(constraints, schemas, isHidden)}
-	if namedKinds(constraints, schemas) != nil {
+	if isCommon := len(r.Kinds) == 1 && r.Kinds[0].Unknown; !isCommon && namedKinds(constraints, schemas) != nil {
 		r.Operations = constraints.Operations()
 	}
 	return r
@@ -177,7 +173,7 @@ func (c *Checked) Check(r Requests) []source.Diagnostic {
 	if len(contradictions) == 0 {
 		found = c.checkIdle(spec, required)
 	}
-	if len(r.Kinds) > 0 && len(r.Kinds) <= maxCheckedKinds {
+	if len(r.Kinds) > 0 {
 		found = slices.Concat(found, c.checkTypes(r), c.checkAbsences(r.Kinds))
 	}
 	if slices.ContainsFunc(found, func(d source.Diagnostic) bool { return d.Code == celenv.NeverTrue }) {
@@ -296,7 +292,7 @@ func finding(d *manifest.Document, path change.Path, offset int, code, text, adv
 func namesOf(kinds []*schema.Kind) string {
 	var names []string
 	for _, k := range kinds {
-		names = append(names, k.APIVersion()+" "+k.Kind.Kind)
+		names = append(names, k.Title())
 	}
 	return strings.Join(names, ", ")
 }

@@ -55,6 +55,14 @@ func (d *Definition) Derived(derive func() any) any {
 	return d.derived
 }
 
+// Title returns the name of the kind for people, with its version.
+func (k *Kind) Title() string {
+	if k.Kind == (gvk.Kind{}) {
+		return "every kind"
+	}
+	return k.APIVersion() + " " + k.Kind.Kind
+}
+
 // GoType returns the Go type into which a server decodes the kind's objects. It is nil for
 // custom resources, and if the type is not known. It is the type of the built-in kind even where
 // an OpenAPI document has replaced the kind.

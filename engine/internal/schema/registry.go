@@ -159,6 +159,19 @@ func (r *Registry) Unknown(kind gvk.Kind) *Kind {
 	return &Kind{Kind: kind, Unknown: true, lazy: &lazyType{load: unknownType}}
 }
 
+// mostChecked is the maximum number of kinds that a policy is checked for one by one. A policy that selects more
+// uses only fields that all kinds have.
+const mostChecked = 40
+
+// Checked returns the kinds that a policy for some kinds is checked for: these, or, if they are too many, an
+// Unknown one, which has what all have in common.
+func (r *Registry) Checked(kinds []*Kind) []*Kind {
+	if len(kinds) <= mostChecked {
+		return kinds
+	}
+	return []*Kind{r.Unknown(gvk.Kind{})}
+}
+
 func unknownType() *Type {
 	t := &Type{Fields: typeMeta(), Elem: untyped, Preserve: true}
 	return t
