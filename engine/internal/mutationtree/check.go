@@ -2,6 +2,7 @@ package mutationtree
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -10,10 +11,10 @@ import (
 )
 
 // Check implements policy.Program: it finds constant parts of trees that fit none of the kinds that
-// their rule matches.
+// their rule matches, and rules that change nothing.
 func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
 	for i := range p.rules {
-		found = append(found, p.rules[i].check(schemas)...)
+		found = slices.Concat(found, p.rules[i].check(schemas), p.rules[i].checkIdle())
 	}
 	return found
 }

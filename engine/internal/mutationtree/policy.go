@@ -27,7 +27,8 @@
 //
 // The files in order: language.go (from documents to a program), policy.go (reading documents),
 // rule.go (rules on a document), assertion.go (match and exclude), tree.go (M), expression.go
-// and bindings.go, jmespath.go, counting.go, number.go, check.go (mistakes).
+// and bindings.go, jmespath.go, counting.go, number.go, check.go (mistakes), idle.go (rules
+// that change nothing).
 package mutationtree
 
 import (
