@@ -11,7 +11,9 @@ import (
 
 // mended returns a diagnostic with the fix that follows its advice, if the text around it has its usual form.
 func (r *streamReader) mended(d source.Diagnostic, why reason) source.Diagnostic {
-	rest := afterColumn(r.stream.line(d.At.Line), d.At.Column)
+	line := r.stream.line(d.At.Line)
+	rest := afterColumn(line, d.At.Column)
+	before := line[:len(line)-len(rest)]
 	insert := func(text string) source.Edit { return source.Edit{At: d.At, New: text} }
 	replace := func(size int, text string) source.Edit {
 		return source.Edit{At: d.At, To: moved(d.At, rest[:size]), New: text}
@@ -31,7 +33,7 @@ func (r *streamReader) mended(d source.Diagnostic, why reason) source.Diagnostic
 	case separatorContent:
 		return d.Mended("Put the content on the next line", insert("\n"))
 	case afterEnd, afterJSON:
-		return d.Mended("Put --- before the next document", insert("---\n"))
+		return d.Mended("Put --- before the next document", separated(d.At, before))
 	case duplicateKey:
 		if last := r.entryEnd(d.At); last > 0 {
 			return d.Mended("Remove this entry", source.Edit{At: startOf(d.At), To: source.Position{File: d.At.File, Line: last, Column: 1}})
@@ -39,7 +41,9 @@ func (r *streamReader) mended(d source.Diagnostic, why reason) source.Diagnostic
 	case nullKey, badKey, booleanKey:
 		return quoted(d, "Quote the key", unquotedKey().FindString(rest))
 	case notFinite, reservedCharacter:
-		return quoted(d, "Quote the value", unquotedValue().FindString(rest))
+		if value := unquotedValue().FindString(rest); isWhole(value, before, rest, r.stream.line(d.At.Line+1)) {
+			return quoted(d, "Quote the value", value)
+		}
 	case template:
 		return quoted(d, "Quote the value, if it is a variable of a policy", templateValue().FindString(rest))
 	}
@@ -55,9 +59,31 @@ var (
 	templateValue = lazyregexp.New(`^\{\{[^"]*\}\}$`)
 )
 
+// separated returns the edit that puts a separator, which needs a line of its own, before a place.
+func separated(at source.Position, before string) source.Edit {
+	if strings.TrimSpace(before) == "" {
+		return source.Edit{At: startOf(at), New: "---\n"}
+	}
+	return source.Edit{At: at, New: "\n---\n"}
+}
+
+// isWhole reports whether a value at the beginning of rest ends where the value ends for a reader: at a comma or
+// bracket only within brackets, and not if the next line goes on with it.
+func isWhole(value, before, rest, next string) bool {
+	after := rest[len(value):]
+	if strings.ContainsAny(before, "[{") {
+		return after != "" && strings.ContainsAny(after[:1], ",]}")
+	}
+	indent := len(before) - len(strings.TrimLeft(before, " -"))
+	content := strings.TrimSpace(next)
+	isContinued := content != "" && content[0] != '#' && len(next)-len(strings.TrimLeft(next, " ")) > indent
+	isComment := strings.HasPrefix(after, "#") && strings.TrimRight(value, " \t") != value
+	return !isContinued && (after == "" || isComment)
+}
+
 // quoted returns d with the fix that puts quotes around the text at its position.
 func quoted(d source.Diagnostic, title, text string) source.Diagnostic {
-	text = strings.TrimRight(text, " ")
+	text = strings.TrimRight(text, " \t")
 	const quote = `"`
 	if text == "" || strings.ContainsAny(text, "\"\\") {
 		return d
@@ -107,7 +133,7 @@ func (r *streamReader) entryEnd(key source.Position) int {
 		content := strings.TrimLeft(next, " ")
 		indent := len(next) - len(content)
 		switch {
-		case content == "":
+		case content == "", content[0] == '#':
 			continue // it belongs to the entry if more of the entry follows
 		case indent > key.Column-1, indent == key.Column-1 && (content == "-" || strings.HasPrefix(content, "- ")):
 			end = number + 1

@@ -80,7 +80,7 @@ func (b *brackets) line(start int, line string) int {
 			} else if c == quote {
 				quote = 0
 			}
-		case c == '#' && i > 0 && line[i-1] == ' ':
+		case c == '#' && i > 0 && (line[i-1] == ' ' || line[i-1] == '\t'):
 			return -1
 		case !begins && len(b.stack) == 0:
 		case begins && (c == '"' || c == '\''):

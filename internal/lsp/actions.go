@@ -42,6 +42,9 @@ func (s *server) locateEdit(e source.Edit) (placed editor.Edit, ok bool) {
 	}
 	of := s.textOf(path)
 	from := of.offsetOf(e.At)
+	if strings.Contains(of.content, "\r\n") {
+		e.New = strings.ReplaceAll(e.New, "\n", "\r\n")
+	}
 	switch {
 	case e.To.IsKnown():
 		return editor.Edit{Path: path, From: from, To: max(from, of.offsetOf(e.To)), Text: e.New}, true

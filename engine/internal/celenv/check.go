@@ -98,6 +98,7 @@ func (e *Env) Check(objects Objects, hasParams bool, expressions []Expression) (
 	}
 	// A policy that asks first, for whatever field, may know which objects have the parent.
 	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Code == ParentMissing && p.Guarded })
+	atNames(expressions, problems)
 	return slices.Concat(problems, objects.certain(expressions, trees), costly(env, expressions, trees)), nil
 }
 
@@ -115,6 +116,22 @@ func (t *typed) issues(index int, text string, issues *cel.Issues) (problems []P
 		}
 	}
 	return problems
+}
+
+// atNames moves problems with undefined fields to the names. The compiler reports them at the dot before the name,
+// or at the colon after it.
+func atNames(expressions []Expression, problems []Problem) {
+	for i := range problems {
+		p := &problems[i]
+		match, text := undefinedField().FindStringSubmatch(p.Text), expressions[p.Expression].Text
+		switch {
+		case match == nil:
+		case strings.HasPrefix(text[p.Offset:], "."):
+			p.Offset += max(0, strings.Index(text[p.Offset:], match[1]))
+		case strings.HasPrefix(text[p.Offset:], ":"):
+			p.Offset = max(0, strings.LastIndex(text[:p.Offset], match[1]))
+		}
+	}
 }
 
 // typedEnv returns an environment in which object has a type.

@@ -32,9 +32,9 @@ end
 
 local function session()
   vim.cmd('edit policies/team.yaml')
-  findings('field-undefined: .replica')
+  findings('field-undefined: replica')
   put("\"'😀😀' != '' && object.spec.replica > 0\"")
-  findings('field-undefined: .replica')
+  findings('field-undefined: replica')
   put('object.spec.replicas > 0') -- a text that is not saved counts
   findings()
 
@@ -53,7 +53,7 @@ local function session()
   end
   assert(labels.replicas, 'no replicas in the completion')
   vim.fn.setline(line, '    expression: object.spec.replica > 0')
-  findings('field-undefined: .replica')
+  findings('field-undefined: replica')
 
   -- The lens of the policy opens what the policy changes.
   put('object.spec.replicas > 0')

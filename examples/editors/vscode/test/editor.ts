@@ -20,7 +20,7 @@ async function session(): Promise<void> {
   const policy = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder.uri, "policies/team.yaml"));
   await vscode.window.showTextDocument(policy);
   assert.equal(policy.languageId, "yaml");
-  await findings(policy, "field-undefined: .replica");
+  await findings(policy, "field-undefined: replica");
 
   const members = await suggested(policy, placeOf(policy, "replica >"));
   assert.ok(members.includes("replicas"), `no replicas among ${members}`);
@@ -29,7 +29,7 @@ async function session(): Promise<void> {
 
   // Characters of two units of UTF-16.
   await replace(policy, "object.spec.replica", "size('😀😀') > 1 && object.spec.replica");
-  await findings(policy, "field-undefined: .replica");
+  await findings(policy, "field-undefined: replica");
 
   // A text that is not saved counts.
   await replace(policy, "spec.replica ", "spec.replicas ");
@@ -37,9 +37,9 @@ async function session(): Promise<void> {
 
   // Another server finds the same.
   await replace(policy, "spec.replicas ", "spec.replica ");
-  await findings(policy, "field-undefined: .replica");
+  await findings(policy, "field-undefined: replica");
   await vscode.commands.executeCommand("preadmit.restart");
-  await findings(policy, "field-undefined: .replica");
+  await findings(policy, "field-undefined: replica");
 
   // Without the program, its findings disappear; they are back when the setting is.
   const settings = vscode.workspace.getConfiguration("preadmit");
@@ -47,7 +47,7 @@ async function session(): Promise<void> {
     await settings.update("path", path, vscode.ConfigurationTarget.Global);
     await findings(policy);
     await settings.update("path", undefined, vscode.ConfigurationTarget.Global);
-    await findings(policy, "field-undefined: .replica");
+    await findings(policy, "field-undefined: replica");
   }
 }
 
