@@ -117,7 +117,7 @@ func TestVSCode(t *testing.T) {
 	runVSCode(t, directory, filepath.Join(source, "dist", "test.js"))
 }
 
-// runVSCode runs a test of an extension in VS Code.
+// runVSCode runs a test of an extension in VS Code, in a workspace with two folders.
 func runVSCode(t *testing.T, extension, test string) {
 	t.Helper()
 	result := filepath.Join(t.TempDir(), "result")
@@ -127,7 +127,10 @@ func runVSCode(t *testing.T, extension, test string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	query := url.Values{"folder": {copied(t, "editors/workspace")}, "payload": {string(payload)}}
+	folders := fmt.Sprintf(`{"folders": [{"path": %q}, {"path": %q}]}`, copied(t, "editors/workspace"), copied(t, "editors/workspace"))
+	workspace := filepath.Join(t.TempDir(), "two.code-workspace")
+	write(t, workspace, folders)
+	query := url.Values{"workspace": {workspace}, "payload": {string(payload)}}
 	page := start(t, exec.Command("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0",
 		"--user-data-dir="+t.TempDir(), "http://"+address+"/?"+strings.ReplaceAll(query.Encode(), "+", "%20")))
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {

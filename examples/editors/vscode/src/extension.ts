@@ -1,4 +1,4 @@
-// The life of the extension: one language server for one directory of the workspace.
+// The life of the extension: one language server for all folders of the workspace.
 
 import * as vscode from "vscode";
 import { LanguageClient } from "vscode-languageclient/node";
@@ -17,7 +17,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         void restart();
       }
     }),
-    vscode.workspace.onDidChangeWorkspaceFolders(restart),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => {
+      if (!client) {
+        void restart(); // the first folder; the client tells the server about others
+      }
+    }),
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
   );
   await restart();
@@ -48,7 +52,7 @@ async function stop(): Promise<void> {
 }
 
 async function start(): Promise<void> {
-  const folder = await chosen();
+  const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === "file");
   if (!folder) {
     return;
   }
@@ -60,24 +64,9 @@ async function start(): Promise<void> {
     return;
   }
   client = new LanguageClient("preadmit", "preadmit", server(settings, folder.uri.fsPath), {
-    documentSelector: [{ scheme: "file", language: "yaml", pattern: { baseUri: folder.uri.toString(), pattern: "**/*" } }],
-    workspaceFolder: folder,
+    documentSelector: [{ scheme: "file", language: "yaml" }],
   });
   await client.start();
-}
-
-// chosen returns the first directory of the workspace that has a .preadmit.yaml, or else the first one.
-async function chosen(): Promise<vscode.WorkspaceFolder | undefined> {
-  const folders = (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === "file");
-  for (const folder of folders) {
-    try {
-      await vscode.workspace.fs.stat(vscode.Uri.joinPath(folder.uri, ".preadmit.yaml"));
-      return folder;
-    } catch {
-      continue; // it has none
-    }
-  }
-  return folders[0];
 }
 
 // report says why there is no language server. It does not wait for an answer.

@@ -16,7 +16,7 @@ export async function run(): Promise<void> {
 }
 
 async function session(): Promise<void> {
-  const [folder] = vscode.workspace.workspaceFolders!;
+  const [folder, other] = vscode.workspace.workspaceFolders!;
   const policy = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder.uri, "policies/team.yaml"));
   await vscode.window.showTextDocument(policy);
   assert.equal(policy.languageId, "yaml");
@@ -40,6 +40,16 @@ async function session(): Promise<void> {
   await findings(policy, "field-undefined: replica");
   await vscode.commands.executeCommand("preadmit.restart");
   await findings(policy, "field-undefined: replica");
+
+  // One server serves all folders of the workspace, which come and go.
+  const second = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(other.uri, "policies/team.yaml"));
+  await vscode.window.showTextDocument(second);
+  await findings(second, "field-undefined: .replica");
+  assert.ok(vscode.workspace.updateWorkspaceFolders(1, 1));
+  await findings(second);
+  await findings(policy, "field-undefined: .replica");
+  assert.ok(vscode.workspace.updateWorkspaceFolders(1, 0, { uri: other.uri }));
+  await findings(second, "field-undefined: .replica");
 
   // Without the program, its findings disappear; they are back when the setting is.
   const settings = vscode.workspace.getConfiguration("preadmit");
