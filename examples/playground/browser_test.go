@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -222,6 +223,24 @@ func (p *tab) replace(editor, line, with string) {
 			break;
 		}
 	}`, nil), insert(with))
+}
+
+// hover scrolls to the first occurrence of a word, and moves the mouse to its middle, away from what it shows.
+func (p *tab) hover(editor, word string) {
+	p.Helper()
+	p.do(chromedp.MouseEvent(input.MouseMoved, 1, 1))
+	p.wait(`![` + in("policies") + `, ` + in("manifests") + `].some((editor) => editor.querySelector(".about"))`)
+	var at [2]float64
+	p.do(page.BringToFront(), chromedp.Evaluate(`(async () => {
+		const tile = `+in(editor)+`.querySelector(".cm-content").cmTile;
+		const view = (tile.root ?? tile).view;
+		const middle = view.state.doc.toString().indexOf(`+quoted(word)+`) + `+strconv.Itoa(len(word)/2)+`;
+		view.dispatch({ selection: { anchor: middle }, scrollIntoView: true });
+		for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+		const { left, top, bottom } = view.coordsAtPos(middle);
+		return [left + 1, (top + bottom) / 2];
+	})()`, &at, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	p.do(chromedp.MouseEvent(input.MouseMoved, at[0], at[1]))
 }
 
 // fill replaces the open file by the value of a JavaScript expression.

@@ -104,6 +104,23 @@ func TestCompletion(t *testing.T) {
 	p.wait(in("result") + `.textContent.includes("minReadySeconds: 5")`)
 }
 
+// TestHover moves the mouse to a word of a policy and to a field that a policy changes.
+func TestHover(t *testing.T) {
+	p := playground(t, "quickstart")
+	p.choose("team-label.yaml")
+	p.hover("policies", "namespaceObject")
+	p.wait(in("policies") + `.querySelector(".about")`)
+	if said := p.text(in("policies") + `.querySelector(".about").innerText`); !strings.Contains(said, "namespace of the object") {
+		t.Errorf("the page says %q about namespaceObject", said)
+	}
+	p.keep("hover")
+	p.hover("manifests", "replicas")
+	p.wait(in("manifests") + `.querySelector(".about code")`)
+	if said := p.text(in("manifests") + `.querySelector(".about").innerText`); !strings.Contains(said, "spec.replicas: integer") {
+		t.Errorf("the page says %q about replicas", said)
+	}
+}
+
 // TestMistakes makes a mistake: it is underlined, and the advice is there.
 func TestMistakes(t *testing.T) {
 	p := playground(t, "quickstart")

@@ -98,7 +98,7 @@ func (s *State) fieldsAt(l *lines, k key) []Item {
 		path[i] = withoutAnchor(name)
 	}
 	sc := s.scopeOfRule(trail(l.read(strings.TrimSuffix(l.before, k.word)+cursorMark+": "), cursorMark))
-	items := sc.fields(named{kinds: sc.kinds, path: path})
+	items := sc.fields(named{kinds: sc.patched(), path: path})
 	if open := strings.IndexByte(k.word, '('); open >= 0 {
 		for i := range items {
 			items[i].Name = k.word[:open+1] + items[i].Name + ")"

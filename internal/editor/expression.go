@@ -63,16 +63,31 @@ func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "
 type scope struct {
 	state *State
 	// group is the group of the policy.
-	group string
-	// root returns what the first name of a chain leads to, with the names after it: followCEL or followQuery.
-	root func(sc *scope, names []string, steps int) named
+	group    string
+	language *language
 	// kinds are the kinds that the policy matches, and param is the kind of its params.
-	kinds     []gvk.Kind
-	param     gvk.Kind
+	kinds []gvk.Kind
+	param gvk.Kind
+	// targets are the kinds of the existing objects that a rule of Kyverno changes.
+	targets   []gvk.Kind
 	variables []variable
 	// loops are the names that macros declare.
 	loops map[string]string
 }
+
+// language is what the names of expressions mean.
+type language struct {
+	// follow returns what the first name of a chain leads to, with the names after it.
+	follow func(sc *scope, names []string, steps int) named
+	// roots lists the variables that an expression can begin with.
+	roots func(sc *scope) []Item
+}
+
+// The languages of expressions.
+var (
+	celLanguage   = &language{(*scope).followCEL, (*scope).celRoots}
+	queryLanguage = &language{(*scope).followQuery, (*scope).queryRoots}
+)
 
 // variable is a variable of a policy, or an entry of the context of a rule of Kyverno, which may be a
 // ConfigMap.
@@ -84,7 +99,7 @@ func (s *State) scopeOf(l *lines) *scope {
 	if match := entry().FindStringSubmatch(l.all[l.line]); match != nil {
 		here = match[1] + match[2] + ":"
 	}
-	sc := &scope{state: s, root: (*scope).followCEL, group: kindOf(l.all[l.begin:l.end]).Group, loops: map[string]string{}}
+	sc := &scope{state: s, language: celLanguage, group: kindOf(l.all[l.begin:l.end]).Group, loops: map[string]string{}}
 	sc.read(l.read(here))
 	return sc
 }
@@ -196,7 +211,7 @@ func (sc *scope) follow(names []string, steps int) named {
 	if of, ok := sc.loops[names[0]]; ok {
 		return sc.follow(append(namesOf(of), names[1:]...), steps-1)
 	}
-	return sc.root(sc, names, steps)
+	return sc.language.follow(sc, names, steps)
 }
 
 // followCEL is follow for the names of CEL.
@@ -212,7 +227,11 @@ func (sc *scope) followCEL(names []string, steps int) named {
 	case "namespaceObject":
 		return named{kinds: []gvk.Kind{{Version: "v1", Kind: "Namespace"}}, path: rest}
 	case "request":
-		return named{table: requestFields[strings.Join(rest, ".")]}
+		return sc.request(rest, sc.group == kyvernoGroup)
+	case "exceptions":
+		if len(rest) == 0 && sc.group == kyvernoGroup {
+			return named{table: exceptionFields}
+		}
 	case "variables":
 		if len(rest) == 0 {
 			var items []Item
@@ -230,8 +249,31 @@ func (sc *scope) followCEL(names []string, steps int) named {
 	return named{}
 }
 
-// queryFields are the fields of an admission request that only Kyverno's rules have below request.
-var queryFields = []Item{{Kind: FieldItem, Name: "object", Detail: "object"}, {Kind: FieldItem, Name: "oldObject", Detail: "object"}}
+// request returns what is below request. Only Kyverno has the objects there.
+func (sc *scope) request(path []string, hasObjects bool) named {
+	if !hasObjects || len(path) > 0 && path[0] != "object" && path[0] != "oldObject" {
+		return named{table: requestFields[strings.Join(path, ".")]}
+	}
+	if len(path) == 0 {
+		return named{table: slices.Concat(requestFields[""], objectFields)}
+	}
+	return named{kinds: sc.kinds, path: path[1:]}
+}
+
+// exceptionFields are the fields of exceptions in Kyverno.
+var exceptionFields = []Item{
+	{Kind: FieldItem, Name: "allowedImages", Detail: "list of strings", Doc: "the images that the exceptions for the object allow"},
+	{Kind: FieldItem, Name: "allowedValues", Detail: "list of strings", Doc: "the values that the exceptions for the object allow"},
+}
+
+// roleFields are the fields of an admission request that only Kyverno's rules have.
+var roleFields = []Item{
+	{Kind: FieldItem, Name: "clusterRoles", Detail: "list of strings", Doc: "the ClusterRoles of the user"},
+	{Kind: FieldItem, Name: "roles", Detail: "list of strings", Doc: "the Roles of the user, as namespace:name"},
+}
+
+// objectFields are the fields of an admission request that only Kyverno has below request.
+var objectFields = []Item{{Kind: FieldItem, Name: "object", Detail: "object"}, {Kind: FieldItem, Name: "oldObject", Detail: "object"}}
 
 // configMap is the kind of the params of rules.
 var configMap = gvk.Kind{Version: "v1", Kind: "ConfigMap"}
@@ -239,15 +281,17 @@ var configMap = gvk.Kind{Version: "v1", Kind: "ConfigMap"}
 // followQuery is follow for the names of JMESPath in rules of Kyverno.
 func (sc *scope) followQuery(names []string, steps int) named {
 	rest := names[1:]
-	if names[0] == "request" {
-		if len(rest) > 0 && (rest[0] == "object" || rest[0] == "oldObject") {
-			return named{kinds: sc.kinds, path: rest[1:]}
-		}
-		table := requestFields[strings.Join(rest, ".")]
+	switch names[0] {
+	case "request":
+		n := sc.request(rest, true)
 		if len(rest) == 0 {
-			table = slices.Concat(table, queryFields)
+			n.table = append(n.table, roleFields...)
 		}
-		return named{table: table}
+		return n
+	case "target":
+		return named{kinds: sc.targets, path: rest}
+	case "images":
+		return named{table: imageTables[min(len(rest), len(imageTables)-1)]}
 	}
 	for _, v := range sc.variables {
 		switch {
@@ -259,6 +303,31 @@ func (sc *scope) followQuery(names []string, steps int) named {
 		}
 	}
 	return named{}
+}
+
+// imageTables are the fields of images: the lists, the names of containers, which are those of the object, and
+// the parts of an image.
+var imageTables = [][]Item{
+	{{Kind: FieldItem, Name: "containers", Detail: "object"}, {Kind: FieldItem, Name: "ephemeralContainers", Detail: "object"}, {Kind: FieldItem, Name: "initContainers", Detail: "object"}},
+	nil,
+	{
+		{Kind: FieldItem, Name: "digest", Detail: "string"},
+		{Kind: FieldItem, Name: "name", Detail: "string"},
+		{Kind: FieldItem, Name: "path", Detail: "string"},
+		{Kind: FieldItem, Name: "reference", Detail: "string"},
+		{Kind: FieldItem, Name: "referenceWithTag", Detail: "string"},
+		{Kind: FieldItem, Name: "registry", Detail: "string"},
+		{Kind: FieldItem, Name: "tag", Detail: "string"},
+	},
+	nil,
+}
+
+// patched are the kinds that the patches of a rule change.
+func (sc *scope) patched() []gvk.Kind {
+	if len(sc.targets) > 0 {
+		return sc.targets
+	}
+	return sc.kinds
 }
 
 // fields lists the fields of a value.
@@ -351,7 +420,18 @@ func onlyObjects(items []Item) []Item {
 
 // general lists what an expression can begin with.
 func (sc *scope) general() []Item {
-	items := slices.Clone(roots)
+	return append(sc.language.roots(sc), sc.functionItems(func(member bool) bool { return !member })...)
+}
+
+// kyvernoGroup is the group of the CEL policies of Kyverno.
+const kyvernoGroup = "policies.kyverno.io"
+
+// celRoots lists the variables of an expression in CEL, and the types of objects.
+func (sc *scope) celRoots() []Item {
+	items := slices.Concat(roots, serverRoots)
+	if sc.group == kyvernoGroup {
+		items = slices.Concat(roots, kyvernoRoots)
+	}
 	if sc.param != (gvk.Kind{}) {
 		items = append(items, Item{Kind: VariableItem, Name: "params", Detail: "object", Doc: "the " + sc.param.Kind + " that the binding names"})
 	}
@@ -359,7 +439,7 @@ func (sc *scope) general() []Item {
 		items = append(items, Item{Kind: VariableItem, Name: name, Doc: "an item of " + sc.loops[name]})
 	}
 	slices.SortStableFunc(items, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
-	return append(items, sc.functionItems(func(member bool) bool { return !member })...)
+	return items
 }
 
 // roots are what an expression of any policy can begin with.
@@ -369,9 +449,24 @@ var roots = []Item{
 	{Kind: VariableItem, Name: "request", Detail: "object", Doc: "the admission request"},
 	{Kind: VariableItem, Name: "namespaceObject", Detail: "object", Doc: "the namespace of the object"},
 	{Kind: VariableItem, Name: "variables", Detail: "object", Doc: "the variables of the policy"},
-	{Kind: VariableItem, Name: "authorizer", Detail: "object", Doc: "asks whether a user may do something"},
 	{Kind: FunctionItem, Name: "Object", Insert: "Object{", Doc: "an object with the fields to merge"},
 	{Kind: FunctionItem, Name: "JSONPatch", Insert: "JSONPatch{", Doc: "an operation of a JSON Patch"},
+}
+
+// serverRoots are the variables that only policies of the API server have.
+var serverRoots = []Item{
+	{Kind: VariableItem, Name: "authorizer", Detail: "object", Doc: "asks whether a user may do something"},
+}
+
+// kyvernoRoots are the variables that only policies of Kyverno have.
+var kyvernoRoots = []Item{
+	{Kind: VariableItem, Name: "exceptions", Detail: "object", Doc: "what the exceptions for the object allow"},
+	{Kind: VariableItem, Name: "globalContext", Detail: "object", Doc: "the values of GlobalContextEntries: globalContext.Get(name, projection)"},
+	{Kind: VariableItem, Name: "http", Detail: "object", Doc: "asks other services: http.Get(url), http.Post(url, body)"},
+	{Kind: VariableItem, Name: "image", Detail: "object", Doc: "the metadata of images in their registries: image.GetMetadata(reference)"},
+	{Kind: VariableItem, Name: "json", Detail: "object", Doc: "reads and writes JSON: json.unmarshal(text), json.marshal(value)"},
+	{Kind: VariableItem, Name: "resource", Detail: "object", Doc: "the objects of the cluster: resource.Get(apiVersion, plural, namespace, name), resource.List(apiVersion, plural, namespace)"},
+	{Kind: VariableItem, Name: "yaml", Detail: "object", Doc: "reads YAML: yaml.parse(text)"},
 }
 
 // functionItems lists the functions, those of objects or the others.

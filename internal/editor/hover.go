@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,12 +72,28 @@ func (s *State) describeExpression(l *lines, e expression) string {
 			return "`" + chain + "`, a variable:\n\n```cel\n" + v.expression + "\n```" + s.examples(l, sc.resolve(chain))
 		}
 	}
-	for _, f := range s.celFunctions(sc.group) {
-		if f.Name == names[len(names)-1] && !sc.declares(chain) {
-			return describeFunction("cel", f)
+	last := names[len(names)-1]
+	if isCall := strings.HasPrefix(strings.TrimPrefix(l.all[l.line], l.before), "("); isCall || !sc.declares(chain) && !sc.isRoot(chain) {
+		if text := sc.describeCall(last); text != "" {
+			return text
 		}
 	}
 	return sc.describe(l, chain)
+}
+
+// describeCall describes a function or a macro.
+func (sc *scope) describeCall(name string) string {
+	for _, f := range sc.state.celFunctions(sc.group) {
+		if f.Name == name {
+			return describeFunction("cel", f)
+		}
+	}
+	for _, m := range macros {
+		if m.Name == name {
+			return describeFunction("cel", engine.Function{Signatures: []string{m.Detail}, Doc: m.Doc})
+		}
+	}
+	return ""
 }
 
 func describeFunction(language string, f engine.Function) string {
@@ -85,18 +102,36 @@ func describeFunction(language string, f engine.Function) string {
 
 // describe describes what a chain of names leads to.
 func (sc *scope) describe(l *lines, chain string) string {
-	s, names := sc.state, namesOf(chain)
-	n := sc.resolve(chain)
-	for _, kind := range n.kinds {
-		if t := s.Schemas.TypeAt(kind, n.path...); t != "" {
-			return fmt.Sprintf("`%s`: %s", chain, t) + s.examples(l, n)
-		}
+	n, doc := sc.resolve(chain), ""
+	item, ok := sc.itemAt(namesOf(chain))
+	if ok && item.Doc != "" {
+		doc = "\n\n" + item.Doc
 	}
-	of := sc.resolve(strings.Join(names[:len(names)-1], "."))
-	if i := slices.IndexFunc(of.table, func(item Item) bool { return item.Name == names[len(names)-1] }); i >= 0 {
-		return strings.TrimSpace(fmt.Sprintf("`%s`: %s\n\n%s", chain, of.table[i].Detail, of.table[i].Doc))
+	if of := cmp.Or(sc.typeOf(n), item.Detail); of != "" {
+		return fmt.Sprintf("`%s`: %s", chain, of) + doc + sc.state.examples(l, n)
 	}
-	return ""
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("`%s`", chain) + doc
+}
+
+// itemAt returns the variable, or the entry of a table, that a chain of names leads to.
+func (sc *scope) itemAt(names []string) (Item, bool) {
+	table := sc.resolve(strings.Join(names[:len(names)-1], ".")).table
+	if len(names) == 1 {
+		table = sc.language.roots(sc)
+	}
+	i := slices.IndexFunc(table, func(item Item) bool { return item.Name == names[len(names)-1] })
+	if i < 0 {
+		return Item{}, false
+	}
+	return table[i], true
+}
+
+// isRoot reports whether a chain is only a variable.
+func (sc *scope) isRoot(chain string) bool {
+	return slices.ContainsFunc(sc.language.roots(sc), func(item Item) bool { return item.Name == chain })
 }
 
 // declares reports whether a chain leads to a field of a kind.

@@ -53,7 +53,7 @@ func (s *State) scopeOfQuery(l *lines, start int) *scope {
 // scopeOfRule returns what a rule can name. The mappings lead to the place of the cursor in its policy: the
 // policy, its spec, the rule ….
 func (s *State) scopeOfRule(mappings []map[string]any) *scope {
-	sc := &scope{state: s, root: (*scope).followQuery, loops: map[string]string{}}
+	sc := &scope{state: s, language: queryLanguage, loops: map[string]string{}}
 	if len(mappings) < 3 {
 		return sc
 	}
@@ -72,6 +72,14 @@ func (s *State) scopeOfRule(mappings []map[string]any) *scope {
 		if name != "" && name != cursorMark {
 			sc.variables = append(sc.variables, contextVariable(name, entry))
 		}
+	}
+	targets, _ := change.Keys("mutate", "targets").Get(rule)
+	entries, _ = targets.([]any)
+	for _, item := range entries {
+		target, _ := item.(map[string]any)
+		apiVersion, _ := target["apiVersion"].(string)
+		kind, _ := target["kind"].(string)
+		sc.targets = append(sc.targets, gvk.Parse(apiVersion, kind))
 	}
 	for _, m := range mappings[3:] {
 		if list, ok := m["list"].(string); ok && list != cursorMark {
@@ -123,13 +131,27 @@ func (s *State) selectedBy(name string) []gvk.Kind {
 	return slices.DeleteFunc(s.Schemas.Selected([]string{group}, []string{version}, []string{"*"}), func(k gvk.Kind) bool { return k.Kind != parts[at] })
 }
 
-// queryRoots are what an expression of a rule can begin with.
-var queryRoots = []Item{
+// queryRoots lists the variables of an expression in JMESPath.
+func (sc *scope) queryRoots() []Item {
+	items := slices.Clone(ruleRoots)
+	if sc.loops["element"] != "" {
+		items = append(items, elementRoots...)
+	}
+	if len(sc.targets) > 0 {
+		items = append(items, Item{Kind: VariableItem, Name: "target", Detail: "object", Doc: "the existing object that the rule changes"})
+	}
+	for _, v := range sc.variables {
+		items = append(items, Item{Kind: VariableItem, Name: v.name, Doc: v.expression})
+	}
+	return items
+}
+
+// ruleRoots are what an expression of any rule can begin with.
+var ruleRoots = []Item{
 	{Kind: VariableItem, Name: "request", Detail: "object", Doc: "the admission request"},
 	{Kind: VariableItem, Name: "images", Detail: "object", Doc: "the images of the object, by the name of their list and of their container"},
 	{Kind: VariableItem, Name: "serviceAccountName", Detail: "string", Doc: "the service account of the request"},
 	{Kind: VariableItem, Name: "serviceAccountNamespace", Detail: "string", Doc: "the namespace of the service account of the request"},
-	{Kind: VariableItem, Name: "target", Detail: "object", Doc: "the object that a rule for existing objects changes"},
 }
 
 // elementRoots are what an expression below foreach can begin with.
@@ -153,13 +175,7 @@ func (s *State) completeQuery(before string, sc *scope) Completion {
 	if match == nil {
 		return Completion{}
 	}
-	items := slices.Clone(queryRoots)
-	if sc.loops["element"] != "" {
-		items = append(items, elementRoots...)
-	}
-	for _, v := range sc.variables {
-		items = append(items, Item{Kind: VariableItem, Name: v.name, Doc: v.expression})
-	}
+	items := sc.queryRoots()
 	for _, f := range s.Schemas.JMESPath() {
 		items = append(items, Item{Kind: FunctionItem, Name: f.Name, Detail: f.Signatures[0], Doc: f.Doc})
 	}
@@ -174,6 +190,9 @@ func (sc *scope) completePointer(before string) Completion {
 
 // completeLocation lists the fields that can follow in a location of Gatekeeper.
 func (s *State) completeLocation(l *lines, before string) Completion {
+	if strings.HasSuffix(before, "]") {
+		return Completion{} // a dot comes first
+	}
 	path := strings.Split(selection().ReplaceAllString(before, ""), ".")
 	last := path[len(path)-1]
 	n := named{kinds: s.appliedTo(l.read("")), path: path[:len(path)-1]}
@@ -223,11 +242,6 @@ func (s *State) describeQuery(l *lines, before string, sc *scope) string {
 	for _, f := range s.Schemas.JMESPath() {
 		if len(names) == 1 && f.Name == chain {
 			return describeFunction("jmespath", f)
-		}
-	}
-	for _, root := range slices.Concat(queryRoots, elementRoots) {
-		if len(names) == 1 && root.Name == chain {
-			return strings.TrimSpace("`" + chain + "`: " + root.Doc)
 		}
 	}
 	return sc.describe(l, chain)

@@ -210,7 +210,7 @@ func texts(all []string) []Item {
 
 // pointers lists what can follow a path of a JSON Patch.
 func (sc *scope) pointers(before string) []Item {
-	n := named{kinds: sc.kinds, path: namesIn(strings.TrimPrefix(before, "/"))}
+	n := named{kinds: sc.patched(), path: namesIn(strings.TrimPrefix(before, "/"))}
 	if of := sc.typeOf(n); strings.HasPrefix(of, "list of ") && !isIndex(before[strings.LastIndex(before, "/")+1:]) {
 		return []Item{{Kind: ValueItem, Name: "-", Doc: "after the last item"}, {Kind: ValueItem, Name: "0", Doc: "the first item"}}
 	}

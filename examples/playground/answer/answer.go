@@ -16,6 +16,8 @@ type Session struct {
 	Progress func(done, total int)
 
 	kept [2]kept
+	// checked is that of the last hover.
+	checked checked
 }
 
 // progress observes a run for Progress.
@@ -54,6 +56,7 @@ var questions = map[string]func(*Session, *Request) (any, error){
 	"view":     sure((*Session).view),
 	"pods":     sure((*Session).pods),
 	"complete": sure((*Session).complete),
+	"hover":    sure((*Session).hover),
 	"command":  sure((*Session).command),
 	"test":     (*Session).test,
 	"page":     (*Session).page,

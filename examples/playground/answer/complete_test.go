@@ -75,3 +75,48 @@ func cutLast(text, sep string) (before, after string, found bool) {
 	}
 	return text[:i], text[i+len(sep):], true
 }
+
+// TestHover asks what is at a bar in a text: documentation, types, values in manifests, and what policies do.
+func TestHover(t *testing.T) {
+	const policy = `apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: a}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+  reinvocationPolicy: Never
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration:
+      expression: 'Object{metadata: Object.metadata{labels: {"by": object.metadata.name}}}'
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: a}
+spec: {policyName: a}
+`
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  labels: {app: web}\nspec:\n  containers: [{name: a, image: b}]\n"
+	session := new(Session)
+	for _, test := range []struct{ name, file, before, want string }{
+		{"a field of a manifest", "pod.yaml", "conta", "`spec.containers`: list of objects"},
+		{"what policies do", "pod.yaml", "lab", "policy `a`"},
+		{"the value of an expression", "policy.yaml", "object.metadata.na", "Pod/default/web"},
+		{"no file", "other.yaml", "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			files := []File{{"policies", "policy.yaml", policy}, {manifests, "pod.yaml", pod}}
+			text := map[string]string{"policy.yaml": policy, "pod.yaml": pod}[test.file]
+			lines := strings.Split(text[:strings.Index(text, test.before)+len(test.before)], "\n")
+			request, err := json.Marshal(Request{Ask: "hover", At: Place{test.file, len(lines), len([]rune(lines[len(lines)-1])) + 1}, Files: files})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got Hover
+			if err := json.Unmarshal([]byte(session.JSON(string(request))), &got); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(got.Text, test.want) || test.want == "" && got.Text != "" {
+				t.Errorf("got %q, want %q", got.Text, test.want)
+			}
+		})
+	}
+}

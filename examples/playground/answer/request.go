@@ -2,7 +2,7 @@
 // requests about policies and manifests in JSON. The results are the same as on the command line.
 //
 // The files in order: request.go (requests and options), run.go (results, findings of a check, and
-// the view of policies), complete.go (completion), export.go (downloads: a command line, a test, a
+// the view of policies), complete.go (completion and hover), export.go (downloads: a command line, a test, a
 // page), answer.go (the table of questions).
 package answer
 
@@ -25,7 +25,7 @@ type Request struct {
 	Files []File `json:"files"`
 	// Options are the values of flags by their names, "true" for a switch.
 	Options map[string][]string `json:"options"`
-	// At is the position of the cursor, for "complete".
+	// At is the position of the cursor, for "complete" and "hover".
 	At Place `json:"at"`
 }
 
@@ -95,7 +95,7 @@ func read(text string) (*Request, error) {
 	for option, values := range r.Options {
 		o := settings.Find(option, name)
 		if o == nil {
-			return nil, fmt.Errorf("unknown option %s; %s", option, settings.Suggest(option, name))
+			return nil, fmt.Errorf("unknown option %s; %s", option, settings.Suggest(option, name).Text)
 		}
 		if len(values) == 0 {
 			return nil, fmt.Errorf("the option %s has no values", option)
@@ -142,7 +142,12 @@ func (s *Session) input(r *Request) *input {
 // key returns a key for the rules of a request.
 func (r *Request) key() string {
 	files := slices.DeleteFunc(slices.Clone(r.Files), func(f File) bool { return f.Role == manifests })
-	data, _ := json.Marshal(Request{Files: files, Options: r.Options}) // strings can always be encoded
+	return (&Request{Files: files, Options: r.Options}).whole()
+}
+
+// whole returns a key for the files and options of a request.
+func (r *Request) whole() string {
+	data, _ := json.Marshal(Request{Files: r.Files, Options: r.Options}) // strings can always be encoded
 	return string(data)
 }
 

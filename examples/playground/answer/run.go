@@ -55,11 +55,11 @@ const (
 type runner func(*engine.Set, context.Context, []*manifest.Stream, ...engine.Observer) *engine.Outcome
 
 // run runs the policies. The outcome is nil if the run did not start.
-func (in *input) run(run runner, progress engine.Observer) *engine.Outcome {
+func (in *input) run(run runner, observers ...engine.Observer) *engine.Outcome {
 	if source.HasErrors(in.diagnostics) {
 		return nil
 	}
-	outcome := run(in.set, context.Background(), in.manifests, engine.Explain(), progress)
+	outcome := run(in.set, context.Background(), in.manifests, append(observers, engine.Explain())...)
 	in.diagnostics = append(in.diagnostics, outcome.Diagnostics...)
 	return outcome
 }

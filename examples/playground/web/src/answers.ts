@@ -106,6 +106,7 @@ export function rule(step: { policy?: string; binding?: string; param?: string; 
 export interface Field {
   name: string;
   type: string;
+  doc: string;
   insert: string;
 }
 
@@ -113,4 +114,9 @@ export interface Field {
 export interface Completion {
   word: string;
   fields: Field[];
+}
+
+/** Hover describes what is at a position, in Markdown. */
+export interface Hover {
+  text: string;
 }

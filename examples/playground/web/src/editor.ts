@@ -8,10 +8,12 @@ import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput,
 import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic as Mark } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { EditorState, type Extension, type Text } from "@codemirror/state";
-import { drawSelection, dropCursor, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
+import { drawSelection, dropCursor, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, hoverTooltip, keymap, lineNumbers, type Tooltip } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-import type { Completion, Diagnostic, Place } from "./answers";
+import type { Completion, Diagnostic, Hover, Place } from "./answers";
+import { h } from "./dom";
+import { markdown } from "./markdown";
 
 const colors = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--key)" },
@@ -54,6 +56,11 @@ const theme = EditorView.theme({
   ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
   ".cm-diagnostic-warning": { borderLeftColor: "var(--warn)" },
   ".cm-diagnostic-info": { borderLeftColor: "var(--accent)" },
+  ".cm-tooltip .about": { padding: "8px 12px", fontFamily: "var(--sans)", fontSize: "13px", lineHeight: "1.45", overflowWrap: "anywhere", maxHeight: "40vh", overflowY: "auto" },
+  ".about > *": { margin: "0 0 6px" },
+  ".about > :last-child": { marginBottom: "0" },
+  ".about ul": { paddingLeft: "18px" },
+  ".about code, .about pre": { fontFamily: "var(--mono)", fontSize: "12px", whiteSpace: "pre-wrap" },
   ".cm-diagnosticSource": { fontSize: "11px", opacity: ".7" },
   ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", fontSize: "var(--code-size)", maxHeight: "14em", padding: "4px" },
   ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { display: "flex", justifyContent: "space-between", gap: "24px", padding: "3px 8px", borderRadius: "5px" },
@@ -90,30 +97,48 @@ export function makeView(parent: HTMLElement): EditorView {
   return new EditorView({ ...shadow(parent) });
 }
 
-/** Completer returns what can be written at a position in a text: a line and a column, from 1. */
-export type Completer = (at: { line: number; column: number }, signal: AbortSignal) => Promise<Completion>;
+/** Position is a line and a column of a text, from 1. */
+export type Position = { line: number; column: number };
+
+/** Guide knows a text: what can be written at a position in it, and what is there. */
+export interface Guide {
+  complete(at: Position, signal: AbortSignal): Promise<Completion>;
+  hover(at: Position): Promise<Hover>;
+}
+
+/** positionAt returns the position of an offset. Columns count characters. */
+function positionAt(doc: Text, offset: number): Position {
+  const line = doc.lineAt(offset);
+  return { line: line.number, column: [...line.text.slice(0, offset - line.from)].length + 1 };
+}
+
+/** hovers shows what is at the mouse. */
+async function hovers(view: EditorView, pos: number, guide: Guide): Promise<Tooltip | null> {
+  const { text } = await guide.hover(positionAt(view.state.doc, pos)).catch(() => ({ text: "" }));
+  if (!text) return null;
+  return { pos, create: () => ({ dom: h("div", { class: "about" }, ...markdown(text)) }) };
+}
 
 /** completions offers what can be written while a word is typed. */
-async function completions(context: CompletionContext, fieldsAt: Completer): Promise<CompletionResult | null> {
+async function completions(context: CompletionContext, guide: Guide): Promise<CompletionResult | null> {
   if (!context.matchBefore(/[\w./]/) && !context.explicit) return null;
-  const line = context.state.doc.lineAt(context.pos);
   const out = new AbortController();
   context.addEventListener("abort", () => out.abort());
-  const column = [...line.text.slice(0, context.pos - line.from)].length + 1;
-  const { word, fields } = await fieldsAt({ line: line.number, column }, out.signal).catch(() => ({ word: "", fields: [] }));
+  const { word, fields } = await guide.complete(positionAt(context.state.doc, context.pos), out.signal).catch(() => ({ word: "", fields: [] }));
   return {
     from: context.pos - word.length,
     validFor: /^\w*$/,
-    options: fields.map((f) => ({ label: f.name, detail: f.type, type: "property", apply: f.insert })),
+    options: fields.map((f) => ({ label: f.name, detail: f.type, info: f.doc || undefined, type: "property", apply: f.insert })),
   };
 }
 
 /** editable returns the editor state for a text that the user edits. */
-export function editable(text: string, label: string, fieldsAt: Completer, more: Extension): EditorState {
+export function editable(text: string, label: string, guide: Guide, more: Extension): EditorState {
   return EditorState.create({
     doc: text,
     extensions: [
-      autocompletion({ override: [(context) => completions(context, fieldsAt)], icons: false }),
+      autocompletion({ override: [(context) => completions(context, guide)], icons: false }),
+      hoverTooltip((view, pos) => hovers(view, pos, guide)),
       look, lintGutter(), foldGutter(), history(), dropCursor(), EditorState.allowMultipleSelections.of(true), indentOnInput(), bracketMatching(),
       closeBrackets(), highlightActiveLine(), highlightActiveLineGutter(), highlightSelectionMatches(),
       yaml(), indentUnit.of("  "), EditorState.tabSize.of(2),

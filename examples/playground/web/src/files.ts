@@ -4,9 +4,9 @@ import { StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 import type { EditorState } from "@codemirror/state";
 
-import type { Completion, Diagnostic, Place } from "./answers";
+import type { Completion, Diagnostic, Hover, Place } from "./answers";
 import { h } from "./dom";
-import { type Completer, editable, makeView, mark, rangeOf } from "./editor";
+import { editable, type Guide, makeView, mark, rangeOf } from "./editor";
 import type { File, Role } from "./state";
 
 /** roleNames describe the roles of files that the panel does not show. */
@@ -78,7 +78,7 @@ export class Panel {
     private readonly changed: () => void,
     private readonly edit: (file: File) => void,
     private readonly add: () => void,
-    private readonly fieldsAt: (at: Place, signal: AbortSignal) => Promise<Completion>,
+    private readonly ask: { complete(at: Place, signal: AbortSignal): Promise<Completion>; hover(at: Place): Promise<Hover> },
   ) {
     this.view = makeView(editor);
     tabs.addEventListener("keydown", (event) => this.walk(event));
@@ -109,8 +109,11 @@ export class Panel {
       file.text = u.state.doc.toString();
       this.changed();
     });
-    const fieldsAt: Completer = async (at, signal) => (file ? this.fieldsAt({ file: file.name, ...at }, signal) : { word: "", fields: [] });
-    return editable(file?.text ?? "", file?.name ?? "no file", fieldsAt, [update, notes, flash, EditorView.editable.of(file !== undefined)]);
+    const guide: Guide = {
+      complete: async (at, signal) => (file ? this.ask.complete({ file: file.name, ...at }, signal) : { word: "", fields: [] }),
+      hover: async (at) => (file ? this.ask.hover({ file: file.name, ...at }) : { text: "" }),
+    };
+    return editable(file?.text ?? "", file?.name ?? "no file", guide, [update, notes, flash, EditorView.editable.of(file !== undefined)]);
   }
 
   /** draw draws the tabs. */

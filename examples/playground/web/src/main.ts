@@ -1,6 +1,6 @@
 // main.ts connects the parts of the page.
 
-import type { Completion, Diagnostic, Download, Findings, NotApplied, Place, Result, Step, Views } from "./answers";
+import type { Completion, Diagnostic, Download, Findings, Hover, NotApplied, Place, Result, Step, Views } from "./answers";
 import { Authors } from "./authors";
 import { by, h, plural, save, say } from "./dom";
 import { Abandoned, Engine, type Progress, Stopped } from "./engine";
@@ -30,8 +30,8 @@ let answers = 0; // number of answers so far; tests wait for the next one
 // The panels.
 
 const left: Role[] = ["policies", "trees", "context", "values", "user-info", "webhook-answers"];
-const policies = new Panel(by("policies-tabs"), by("policies-editor"), changed, editFile, () => addFile("policies"), fieldsAt);
-const manifests = new Panel(by("manifests-tabs"), by("manifests-editor"), changed, editFile, () => addFile("manifests"), fieldsAt);
+const policies = new Panel(by("policies-tabs"), by("policies-editor"), changed, editFile, () => addFile("policies"), { complete, hover });
+const manifests = new Panel(by("manifests-tabs"), by("manifests-editor"), changed, editFile, () => addFile("manifests"), { complete, hover });
 const output = new ResultView(by("result-editor"), authors, go);
 const views = new ViewsView(by("view-editor"), "what policies see");
 const pods = new ViewsView(by("pods-editor"), "what the cluster runs");
@@ -41,10 +41,22 @@ function go(at: Place) {
   if (!policies.go(at)) manifests.go(at);
 }
 
-/** fieldsAt returns what can be written at a position. */
-async function fieldsAt(at: Place, signal: AbortSignal): Promise<Completion> {
+/** complete returns what can be written at a position. */
+async function complete(at: Place, signal: AbortSignal): Promise<Completion> {
   if (!isLoaded) return { word: "", fields: [] };
   const { value } = await engine.ask<Completion>("complete", state, signal, at);
+  return value;
+}
+
+/** hovering ends the question about what is at the mouse. */
+let hovering = new AbortController();
+
+/** hover returns what is at a position. Only the last question counts. */
+async function hover(at: Place): Promise<Hover> {
+  hovering.abort();
+  hovering = new AbortController();
+  if (!isLoaded) return { text: "" };
+  const { value } = await engine.ask<Hover>("hover", state, hovering.signal, at);
   return value;
 }
 
@@ -111,7 +123,7 @@ async function evaluate() {
 
 const doings: Record<string, string> = {
   explain: "Running the policies", check: "Checking the policies", view: "Reading the manifests", pods: "Making Pods",
-  test: "Writing the test", page: "Writing the report",
+  hover: "Checking the policies", test: "Writing the test", page: "Writing the report",
 };
 
 /** showProgress shows what the engine does. The bar moves while the number of manifests is known. */
