@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -79,6 +80,9 @@ func (k *Kind) GoType() *Type {
 	return nil
 }
 
+// anyResource is a resource whose objects have all fields that objects of unknown kinds have.
+const anyResource = "pods"
+
 // SuggestField returns advice about a field that a type of the kind does not declare. parent is the
 // path to the values of the type; its indexes do not count.
 func (k *Kind) SuggestField(t *Type, name string, parent change.Path) source.Advice {
@@ -91,7 +95,7 @@ func (k *Kind) SuggestField(t *Type, name string, parent change.Path) source.Adv
 			path.WriteString("." + part.Key)
 		}
 	}
-	return source.Advice{Text: fmt.Sprintf("'kubectl explain %s%s' lists the fields that there are", k.Resource, path.String())}
+	return source.Advice{Text: fmt.Sprintf("'kubectl explain %s%s' lists the fields that there are", cmp.Or(k.Resource, anyResource), path.String())}
 }
 
 // lazyType is the part of a Kind that is computed when it is first used.
