@@ -33,6 +33,16 @@ and kustomizations are not rendered.
 Usage:
   %s
 
+Actions, with their kinds in the protocol:
+  quickfix          the fix of a finding, if its message proposes one
+  quickfix          Accept in .preadmit.yaml: FINDING
+  refactor.extract  Extract into a variable
+  refactor.extract  Extract N occurrences into a variable
+  refactor.rewrite  Convert to FORM
+  refactor.rewrite  Write a test for KIND/NAME
+
+An action that is not possible has the reason, if the editor shows it.
+
 Exit status:
   0  the editor has ended the server
   2  the editor has disconnected without ending the server
