@@ -43,6 +43,45 @@ func TestLSP(t *testing.T) {
 	}
 }
 
+// TestFoldersWithoutFiles opens folders that the server cannot read: it says so once for each, and serves the others.
+func TestFoldersWithoutFiles(t *testing.T) {
+	dir := t.TempDir()
+	c := startClient(t, dir, "", capable, ".", "gone", "vscode-vfs://github/a/b")
+	c.check()
+	c.notify("workspace/didChangeWorkspaceFolders", map[string]any{"event": map[string]any{"added": c.folders([]string{"untitled://x"}), "removed": []any{}}})
+	c.check()
+	want := "preadmit: the folder " + c.uri("gone") + " does not exist\n" +
+		"preadmit: the folder vscode-vfs://github/a/b is not on a disk: preadmit reads only files there\n" +
+		"preadmit: the folder untitled://x is not on a disk: preadmit reads only files there\n"
+	if c.shown != want {
+		t.Errorf("the server says\n%swant\n%s", c.shown, want)
+	}
+	if status := c.stop(); status != 0 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+// TestOldText opens an old text of a file, as editors do beside the new one: the text of the file still counts.
+func TestOldText(t *testing.T) {
+	dir := t.TempDir()
+	const wrong = "apiVersion: v1\nkind: Pod\nmetadata: {name: A}\n"
+	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte(wrong), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := startLSP(t, dir, "utf-8")
+	c.open("a.yaml")
+	c.check()
+	before := len(c.diagnostics["a.yaml"])
+	old := "git:" + strings.TrimPrefix(c.uri("a.yaml"), "file://") + "?ref=HEAD"
+	c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": old, "languageId": "yaml", "version": 1, "text": "a: b\n"}})
+	c.request("textDocument/codeLens", map[string]any{"textDocument": map[string]any{"uri": old}})
+	c.check()
+	if after := len(c.diagnostics["a.yaml"]); before == 0 || after != before {
+		t.Errorf("%d findings, then %d", before, after)
+	}
+	c.stop()
+}
+
 func playTranscript(t *testing.T, path string) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -91,11 +91,15 @@ func startClient(t testing.TB, dir, encoding, can string, folders ...string) *ls
 	return c
 }
 
-// folders returns folders as the protocol has them.
+// folders returns folders, which are names or URIs, as the protocol has them.
 func (c *lspClient) folders(names []string) []any {
 	all := []any{}
 	for _, name := range names {
-		all = append(all, map[string]any{"uri": c.uri(name), "name": name})
+		uri := c.uri(name)
+		if strings.Contains(name, "://") {
+			uri = name
+		}
+		all = append(all, map[string]any{"uri": uri, "name": name})
 	}
 	return all
 }

@@ -17,6 +17,9 @@ type buffer struct {
 // DidOpen implements protocol.Server.
 func (s *server) DidOpen(_ context.Context, p *protocol.DidOpenTextDocumentParams) error {
 	path := pathOf(p.TextDocument.URI)
+	if path == "" {
+		return nil
+	}
 	s.lock.Lock()
 	s.buffers[path] = &buffer{newText(p.TextDocument.Text), p.TextDocument.Version}
 	s.lock.Unlock()

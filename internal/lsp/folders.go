@@ -3,6 +3,8 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +13,8 @@ import (
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
+
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // folders are the directories that are open in an editor, each with its server. A request about a
@@ -117,6 +121,7 @@ func (f *folders) Initialize(_ context.Context, p *protocol.InitializeParams) (*
 		opened = []protocol.WorkspaceFolder{{URI: *root}}
 	}
 	f.replace(nil, opened)
+	f.refuse(opened)
 	return &protocol.InitializeResult{
 		ServerInfo:   protocol.ServerInfo{Name: "preadmit", Version: protocol.NewOptional(f.options.Version)},
 		Capabilities: f.capabilities(),
@@ -143,6 +148,23 @@ func (f *folders) replace(kept []*server, opened []protocol.WorkspaceFolder) (ad
 		add(f.options.Dir)
 	}
 	return added
+}
+
+// refuse tells the user which of the folders that were opened have no files that the server can read.
+func (f *folders) refuse(opened []protocol.WorkspaceFolder) {
+	for _, folder := range opened {
+		path := pathOf(folder.URI)
+		_, err := os.Stat(path)
+		why := "does not exist"
+		switch {
+		case path == "":
+			why = "is not on a disk: preadmit reads only files there"
+		case !os.IsNotExist(err):
+			continue
+		}
+		text := source.Printable(fmt.Sprintf("preadmit: the folder %s %s", folder.URI, why))
+		_ = f.client.ShowMessage(f.ctx, &protocol.ShowMessageParams{Type: protocol.MessageTypeWarning, Message: text}) // without a connection nobody waits for it
+	}
 }
 
 // Initialized implements protocol.Server.
@@ -181,6 +203,7 @@ func (f *folders) DidChangeWorkspaceFolders(_ context.Context, p *protocol.DidCh
 		return slices.ContainsFunc(p.Event.Removed, func(folder protocol.WorkspaceFolder) bool { return pathOf(folder.URI) == s.dir })
 	})
 	added := f.replace(kept, p.Event.Added)
+	f.refuse(p.Event.Added)
 	for _, s := range before {
 		s.withdraw(published[s])
 		if !slices.Contains(kept, s) {

@@ -155,4 +155,9 @@ func (s *server) end() {
 }
 
 // pathOf returns the path of a file, or "" for a URI of another scheme.
-func pathOf(u uri.URI) string { return u.FsPath() }
+func pathOf(u uri.URI) string {
+	if u.Scheme() != "file" {
+		return "" // git:/a/b.yaml is an old text of /a/b.yaml
+	}
+	return u.FsPath()
+}
