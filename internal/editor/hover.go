@@ -72,21 +72,29 @@ func (s *State) describeExpression(l *lines, e expression) string {
 			return "`" + chain + "`, a variable:\n\n```cel\n" + v.expression + "\n```" + s.examples(l, sc.resolve(chain))
 		}
 	}
-	last := names[len(names)-1]
 	if isCall := strings.HasPrefix(strings.TrimPrefix(l.all[l.line], l.before), "("); isCall || !sc.declares(chain) && !sc.isRoot(chain) {
-		if text := sc.describeCall(last); text != "" {
+		if text := sc.describeCall(names); text != "" {
 			return text
 		}
 	}
 	return sc.describe(l, chain)
 }
 
-// describeCall describes a function or a macro.
-func (sc *scope) describeCall(name string) string {
+// describeCall describes a function or a macro, which is the last name. Of a variable such as resource, only the
+// forms with its type are shown.
+func (sc *scope) describeCall(names []string) string {
+	name := names[len(names)-1]
 	for _, f := range sc.state.celFunctions(sc.group) {
-		if f.Name == name {
-			return describeFunction("cel", f)
+		if f.Name != name {
+			continue
 		}
+		own := slices.DeleteFunc(slices.Clone(f.Signatures), func(form string) bool {
+			return len(names) != 2 || !strings.HasPrefix(form, strings.ToLower(names[0])+".")
+		})
+		if len(own) > 0 {
+			f.Signatures = own
+		}
+		return describeFunction("cel", f)
 	}
 	for _, m := range macros {
 		if m.Name == name {
