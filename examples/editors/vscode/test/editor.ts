@@ -44,12 +44,12 @@ async function session(): Promise<void> {
   // One server serves all folders of the workspace, which come and go.
   const second = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(other.uri, "policies/team.yaml"));
   await vscode.window.showTextDocument(second);
-  await findings(second, "field-undefined: .replica");
+  await findings(second, "field-undefined: replica");
   assert.ok(vscode.workspace.updateWorkspaceFolders(1, 1));
   await findings(second);
-  await findings(policy, "field-undefined: .replica");
+  await findings(policy, "field-undefined: replica");
   assert.ok(vscode.workspace.updateWorkspaceFolders(1, 0, { uri: other.uri }));
-  await findings(second, "field-undefined: .replica");
+  await findings(second, "field-undefined: replica");
 
   // Without the program, its findings disappear; they are back when the setting is.
   const settings = vscode.workspace.getConfiguration("preadmit");
