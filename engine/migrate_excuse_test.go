@@ -110,6 +110,20 @@ func writtenBy(part any) (all [][]string) {
 	return all
 }
 
+// namedFields excuses differences in the fields that policies write to: in those of an object, or of its spec
+// or metadata.
+func namedFields(policies []*manifest.Stream) (excuses []excuse) {
+	const depth = 2
+	for _, d := range documentsOf(policies) {
+		var places [][]string
+		for _, place := range writtenBy(d.Object()) {
+			places = append(places, place[:min(depth, len(place))])
+		}
+		excuses = append(excuses, excuse{"", places}) // also where no policy wrote what Kyverno loses
+	}
+	return excuses
+}
+
 // excuses reports whether a difference is in a place that a policy with a warning writes to, in a
 // pod or in a pod template, or around it; or that this policy denies the object.
 func (e excuse) excuses(d source.Diagnostic) bool {

@@ -70,20 +70,20 @@ func (w *writer) value(indent int, key string, value map[string]any) {
 
 // metadata writes the metadata of a policy as the user wrote it, with another name.
 func (w *writer) metadata(r *remarks, name string) {
-	written := r.block("metadata")
+	written, marked := r.block("metadata")
 	inFlow := func(line string) bool {
 		return strings.Contains(line, autogenAnnotation) && !strings.HasPrefix(strings.TrimSpace(line), autogenAnnotation+":")
 	}
 	if len(written) < 2 || strings.TrimSpace(written[0]) != "metadata:" && commentIn(written[0]) == nil || slices.ContainsFunc(written, inFlow) {
-		w.reformatted(r.metadata, written, name)
+		w.reformatted(r.metadata, marked, name)
 		return
 	}
 	var kept []string
-	for _, line := range written {
+	for i, line := range written {
 		trimmed := strings.TrimSpace(line)
 		if keyIndent(line) == keyIndent(written[1]) && strings.HasPrefix(trimmed, "name:") {
 			comment := ""
-			if c := commentIn(line); c != nil {
+			if c := commentIn(marked[i]); c != nil {
 				comment = "   " + c[0]
 			}
 			line = line[:keyIndent(line)] + "name: " + scalar(name) + comment
