@@ -17,6 +17,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // rendering is an application in a repository: a kustomization or chart that no other
@@ -57,7 +58,7 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 		}
 	}
 	found := f.applications(&set.set.Site, c)
-	f.tellUnused(set)
+	f.tellUnused(set, c)
 	set.set.Files = slices.DeleteFunc(set.set.Files, set.set.Site.Uses)
 	plain := slices.DeleteFunc(set.parse(), func(s *manifest.Stream) bool { return !holdsManifests(s) })
 	if len(plain) > 0 && len(found) > 0 {
@@ -71,9 +72,9 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 	return found
 }
 
-// tellUnused adds notes for the components that no kustomization uses, and for manifests in charts that Helm does not
-// render, such as examples: neither is evaluated.
-func (f *files) tellUnused(set *fileSet) {
+// tellUnused adds notes for what is not evaluated: components that no kustomization uses, charts by themselves that
+// are dependencies of others, and manifests in charts that Helm does not render, such as examples.
+func (f *files) tellUnused(set *fileSet, c *config) {
 	site := &set.set.Site
 	note := func(file, message, advice string) {
 		d := source.Diagnostic{Severity: source.Info, Code: "not-rendered", Message: message}
@@ -82,6 +83,11 @@ func (f *files) tellUnused(set *fileSet) {
 	}
 	for _, dir := range site.UnusedComponents() {
 		note(f.reader.Name(input.Path{}, dir), "no kustomization in the named directories uses this component, so it is not evaluated", "render a kustomization that uses it")
+	}
+	for _, dir := range site.DependencyCharts() {
+		if !hasReleases(c, dir) {
+			note(f.reader.Name(input.Path{}, dir), "another chart in the named directories has this chart as a dependency, so it is rendered only as part of that one", "if it is also installed by itself, write its releases into "+settings.FileName+", or name its directory alone")
+		}
 	}
 	for _, file := range set.set.Files {
 		if site.IsBesideTemplates(file) && set.set.HoldsManifests(file, f.bounds().Read) {
@@ -99,6 +105,11 @@ func (f *files) applications(site *input.Site, c *config) (found []rendering) {
 		found = append(found, rendering{directory: name, name: name, config: f.configOf(c, dir), program: program})
 	}
 	_, charts := site.Charts()
+	for _, dir := range site.DependencyCharts() {
+		if hasReleases(c, dir) {
+			charts = append(charts, dir)
+		}
+	}
 	if f.checkReleases(c, charts) {
 		for _, dir := range charts {
 			found = append(found, f.releases(c, dir)...)

@@ -46,12 +46,15 @@ func releasesIn(c *config, dir string) []settings.Release {
 		}
 		return []settings.Release{one}
 	}
-	if file := c.given.file; file != nil {
-		if of := file.Releases(input.RealPath(dir)); len(of) > 0 {
-			return of
-		}
+	if hasReleases(c, dir) {
+		return c.given.file.Releases(input.RealPath(dir))
 	}
 	return []settings.Release{{}}
+}
+
+// hasReleases reports whether the configuration file has releases of the chart in a directory.
+func hasReleases(c *config, dir string) bool {
+	return c.given.file != nil && len(c.given.file.Releases(input.RealPath(dir))) > 0
 }
 
 // templateArgs returns the command line that renders a release. ok is false if it has values that cannot

@@ -21,6 +21,9 @@ type Site struct {
 	// as resources. parts are files that kustomizations use but that are not objects, such as
 	// patches, and commented those that they would use if some comments were none.
 	taken, parts, commented map[string]bool
+	// dependencies are the directories that charts name as their dependencies, and libraries the
+	// charts that render nothing.
+	dependencies, libraries map[string]bool
 }
 
 // directories are directories in the order in which they were found.
@@ -36,12 +39,24 @@ func (d *directories) add(dir string) {
 
 func newSite() Site {
 	none := func() directories { return directories{has: map[string]bool{}} }
-	return Site{none(), none(), none(), map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	return Site{
+		charts: none(), kustomizations: none(), components: none(),
+		taken: map[string]bool{}, parts: map[string]bool{}, commented: map[string]bool{},
+		dependencies: map[string]bool{}, libraries: map[string]bool{},
+	}
 }
 
 // Charts returns how many charts there are, and the directories of those that no other chart and no
 // kustomization uses.
 func (t *Site) Charts() (int, []string) { return len(t.charts.list), t.free(t.charts.list) }
+
+// DependencyCharts returns the directories of the charts that other charts name as dependencies,
+// and that a user can render alone: neither libraries nor within another chart.
+func (t *Site) DependencyCharts() []string {
+	return slices.DeleteFunc(slices.Clone(t.charts.list), func(dir string) bool {
+		return !t.dependencies[dir] || t.libraries[dir] || t.isInChart(dir)
+	})
+}
 
 // Kustomizations returns how many kustomizations there are, and the directories of those that no
 // other kustomization uses.
@@ -283,13 +298,14 @@ func (w *walker) noteChart(full string) {
 	}
 	for _, d := range stream.Documents() {
 		if d.TextAt("type") == "library" {
-			site.taken[dir] = true
+			site.taken[dir], site.libraries[dir] = true, true
 		}
 		eachItem(d.Object()["dependencies"], func(item any) {
 			dependency, _ := item.(map[string]any)
 			repository, _ := dependency["repository"].(string)
 			if path, isLocal := strings.CutPrefix(repository, "file://"); isLocal {
-				site.taken[filepath.Join(dir, filepath.FromSlash(path))] = true
+				used := filepath.Join(dir, filepath.FromSlash(path))
+				site.taken[used], site.dependencies[used] = true, true
 			}
 		})
 	}
