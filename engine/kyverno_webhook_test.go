@@ -51,6 +51,11 @@ func ignoring(policies string) string {
 
 const webPod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers:\n  - name: web\n    image: nginx\n"
 
+// hasGracePeriod returns a rule that sets a label if the grace period, which is 30 by default, has a text.
+func hasGracePeriod(text, label string) string {
+	return fmt.Sprintf("preconditions: {all: [{key: \"{{ request.object.spec.terminationGracePeriodSeconds }}\", operator: Equals, value: %q}]}\n    mutate: {patchStrategicMerge: {metadata: {labels: {%s: set}}}}", text, label)
+}
+
 // TestWebhook runs both languages on a Pod, and lists the author and the pass of every change.
 func TestWebhook(t *testing.T) {
 	count := `Object{metadata: Object.metadata{labels: {"containers": string(object.spec.containers.size())}}}`
@@ -84,6 +89,12 @@ func TestWebhook(t *testing.T) {
 			"Kyverno does not run again on its own output",
 			clusterPolicy("add", "mutate: {patchStrategicMerge: {metadata: {labels: {text: \"n{{ request.object.metadata.labels.text || '' }}\"}}}}"),
 			`1 policy add, rule r: metadata.labels.text n`,
+		},
+		{
+			"a rule that matches and does nothing lets Kyverno read integers, in policies after it, too",
+			clusterPolicy("a-first", hasGracePeriod("30.0", "a")) + clusterPolicy("b-skipped", hasGracePeriod("none", "b")) + clusterPolicy("c-after", hasGracePeriod("30.0", "c")) + clusterPolicy("d-integer", hasGracePeriod("30", "d")),
+			`1 policy a-first, rule r: metadata.labels.a set
+			1 policy d-integer, rule r: metadata.labels.d set`,
 		},
 		{
 			"the defaults of the API are there already",

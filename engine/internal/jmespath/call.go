@@ -53,7 +53,7 @@ func (f function) call(args []any) (any, error) {
 
 // wrongKind reports an argument of a kind that the function does not take.
 func wrongKind(i int, want byte, given kindSet) error {
-	name := map[kindSet]string{isNull: "null (or missing)", isLarge: "a number of more than 53 bits"}[given]
+	name := map[kindSet]string{isNull: "null (or missing)", isLarge: "an integer, which functions do not take"}[given]
 	for letter, kind := range kinds {
 		if kind.of == given&^isNull {
 			name = KindName(letter)

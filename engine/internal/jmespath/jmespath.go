@@ -161,8 +161,8 @@ type NotFoundError struct{ text string }
 // Error implements error.
 func (e NotFoundError) Error() string { return e.text }
 
-// Search evaluates an expression on data made by Input. The result has the same types of values
-// as objects. The error is a NotFoundError if a key is missing.
+// Search evaluates an expression on data made by Input or Whole. The result is such data, too: Output
+// makes a value of it. The error is a NotFoundError if a key is missing.
 func (e *Env) Search(expression *Expression, data any) (result any, err error) {
 	c := e.callers.Get().(*caller)
 	defer e.callers.Put(c)
@@ -179,7 +179,8 @@ func (e *Env) Search(expression *Expression, data any) (result any, err error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	return Output(found)
+	room := maxSize
+	return converted(found, &room, finite)
 }
 
 func (c *caller) execute(node jmespath.ASTNode, data any) (any, error) {

@@ -35,7 +35,15 @@ func search(t *testing.T, env *Env, expression string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return env.Search(compiled, Input(value))
+	return output(env.Search(compiled, Input(value)))
+}
+
+// output returns the result of Search as a value.
+func output(result any, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	return Output(result)
 }
 
 var testEnv = NewEnv(func(call, argument string) (any, bool) {
@@ -248,7 +256,7 @@ func TestX509(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := testEnv.Search(expression, map[string]any{"pem": certificate})
+	got, err := output(testEnv.Search(expression, map[string]any{"pem": certificate}))
 	if want := []any{"web", int64(65537), key.N.String(), int64(7)}; err != nil || !change.Equal(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}

@@ -19,17 +19,24 @@ const Exact = 1 << 53
 // because functions of JMESPath sort them in place. Maps without lists and other integers are
 // not copied.
 func Input(value any) any {
-	data, _ := input(value)
+	data, _ := input(value, false)
 	return data
 }
 
-// input is Input, and reports whether data differs from value.
-func input(value any) (data any, other bool) {
+// Whole is Input for data whose integers stay integers. Comparisons and most functions of JMESPath do not
+// take them for numbers.
+func Whole(value any) any {
+	data, _ := input(value, true)
+	return data
+}
+
+// input is Input or Whole, and reports whether data differs from value.
+func input(value any, whole bool) (data any, other bool) {
 	switch value := value.(type) {
 	case map[string]any:
 		copied := value
 		for key, member := range value {
-			data, changed := input(member)
+			data, changed := input(member, whole)
 			if changed && !other {
 				copied, other = maps.Clone(value), true
 			}
@@ -41,11 +48,11 @@ func input(value any) (data any, other bool) {
 	case []any:
 		copied := make([]any, len(value))
 		for i, item := range value {
-			copied[i], _ = input(item)
+			copied[i], _ = input(item, whole)
 		}
 		return copied, true
 	case int64:
-		if -Exact <= value && value <= Exact {
+		if !whole && -Exact <= value && value <= Exact {
 			return float64(value), true
 		}
 	}
@@ -61,10 +68,10 @@ var errSize = limit.Exceeded(limit.Expression, "select less, or do not repeat it
 // Output converts a result to a value, with integers for whole numbers.
 func Output(result any) (any, error) {
 	room := maxSize
-	return output(result, &room)
+	return converted(result, &room, integer)
 }
 
-func output(result any, room *int) (any, error) {
+func converted(result any, room *int, number func(float64) (any, error)) (any, error) {
 	if *room -= 8; *room < 0 {
 		return nil, errSize
 	}
@@ -72,7 +79,7 @@ func output(result any, room *int) (any, error) {
 	case map[string]any:
 		value := make(map[string]any, len(result))
 		for key, member := range result {
-			out, err := output(member, room)
+			out, err := converted(member, room, number)
 			if err != nil {
 				return nil, err
 			}
@@ -83,7 +90,7 @@ func output(result any, room *int) (any, error) {
 	case []any:
 		value := make([]any, len(result))
 		for i, item := range result {
-			out, err := output(item, room)
+			out, err := converted(item, room, number)
 			if err != nil {
 				return nil, err
 			}
@@ -96,15 +103,15 @@ func output(result any, room *int) (any, error) {
 		}
 		return result, nil
 	case float64:
-		return finite(result)
+		return number(result)
 	case nil, bool, int64:
 		return result, nil
 	}
-	return outputOther(result, room)
+	return convertedOther(result, room, number)
 }
 
-// outputOther converts lists that the library returns with other types.
-func outputOther(result any, room *int) (any, error) {
+// convertedOther converts lists that the library returns with other types.
+func convertedOther(result any, room *int, number func(float64) (any, error)) (any, error) {
 	list := reflect.ValueOf(result)
 	if list.Kind() != reflect.Slice {
 		return nil, errors.New("the result is an expression, not a value")
@@ -113,12 +120,19 @@ func outputOther(result any, room *int) (any, error) {
 	for i := range items {
 		items[i] = list.Index(i).Interface()
 	}
-	return output(items, room)
+	return converted(items, room, number)
 }
 
 func finite(f float64) (any, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, errors.New("the result is not a number")
+	}
+	return f, nil
+}
+
+func integer(f float64) (any, error) {
+	if _, err := finite(f); err != nil {
+		return nil, err
 	}
 	return number.Whole(f), nil
 }

@@ -3,6 +3,7 @@ package kyverno
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -124,7 +125,13 @@ func equals(key, value any) bool {
 	switch key := key.(type) {
 	case bool:
 		return key == value
-	case int64, float64:
+	case int64:
+		if text, isText := value.(string); isText {
+			b, err := strconv.ParseInt(text, 10, 64)
+			return err == nil && key == b
+		}
+		return equalNumbers(key, value)
+	case float64:
 		return equalNumbers(key, value)
 	case string:
 		if a, b, ok := durations(key, value); ok {
@@ -140,7 +147,7 @@ func equals(key, value any) bool {
 		}
 		return wildcard.Match(text, key)
 	case map[string]any, []any:
-		return change.Equal(jmespath.Input(key), jmespath.Input(value))
+		return reflect.DeepEqual(key, value) // which tells integers from other numbers: see numbersWhole
 	}
 	return false
 }
@@ -193,7 +200,7 @@ func asDuration(value any) (d time.Duration, isText, ok bool) {
 	case int64:
 		return time.Duration(value) * time.Second, false, math.Abs(float64(value)) < math.MaxInt64/1e9
 	case float64:
-		return time.Duration(value * float64(time.Second)), false, math.Abs(value) < math.MaxInt64/1e9
+		return time.Duration(value) * time.Second, false, math.Abs(value) < math.MaxInt64/1e9
 	}
 	return 0, false, false
 }
@@ -268,13 +275,16 @@ func keysOf(key any) ([]string, bool) {
 }
 
 // contained returns a function that finds a text in the right operand of a list operator: a
-// list, a range, a list written as JSON, or one text.
-func contained(value any) (func(text string) bool, bool) {
+// list, a range, a list written as JSON, or one text; with scalars, also a number or a boolean.
+func contained(value any, scalars bool) (func(text string) bool, bool) {
 	var texts []string
 	switch value := value.(type) {
 	case []any:
 		texts, _ = keysOf(value)
 	case int64, float64, bool:
+		if !scalars {
+			return nil, false
+		}
 		texts = []string{sprint(value)}
 	case string:
 		if op, _ := splitOperator(value); op == inRange {
@@ -295,26 +305,31 @@ func contained(value any) (func(text string) bool, bool) {
 	}, true
 }
 
+func isList(value any) bool {
+	_, ok := value.([]any)
+	return ok
+}
+
 func isInOperand(key, value any) bool {
 	_, keysOK := keysOf(key)
-	_, ok := contained(value)
+	_, ok := contained(value, false)
 	return keysOK && ok
 }
 
 func anyIn(key, value any) bool {
 	keys, ok := keysOf(key)
-	is, known := contained(value)
+	is, known := contained(value, isList(key))
 	return ok && known && slices.ContainsFunc(keys, is)
 }
 
 func allIn(key, value any) bool {
 	keys, ok := keysOf(key)
-	is, known := contained(value)
+	is, known := contained(value, false)
 	return ok && known && !slices.ContainsFunc(keys, func(text string) bool { return !is(text) })
 }
 
 func anyNotIn(key, value any) bool {
 	keys, ok := keysOf(key)
-	is, known := contained(value)
+	is, known := contained(value, isList(key))
 	return ok && known && slices.ContainsFunc(keys, func(text string) bool { return !is(text) })
 }

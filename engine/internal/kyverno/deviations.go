@@ -2,7 +2,9 @@ package kyverno
 
 import (
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -107,6 +109,11 @@ var (
 		Versions: only119, Does: "drops all changes of a policy with a rule that fails, and gives an empty object to the policies after it", Documented: "failurePolicy Ignore ignores the failure",
 		Advice: "correct the rule that fails", Source: "pkg/webhooks/resource/mutation/mutation.go",
 	}
+	// numbersWhole: evaluation.matched.
+	numbersWhole = &deviation.Deviation{
+		Versions: only119, Does: "reads the numbers of the object as floating-point numbers in the first rule that matches, and as integers after it, which functions and comparisons of JMESPath do not take for numbers", Documented: "a rule sees the numbers of the object",
+		Advice: "read the number in a variable of the context, whose numbers are always floating-point numbers", Recordings: []string{"whole"},
+	}
 	// allSubstituted: substituteOthers.
 	allSubstituted = &deviation.Deviation{
 		Versions: only119, Does: "fails if this variable is missing, even if the rule does not need it", Documented: "one condition of any decides, and entries of a context are loaded when they are needed",
@@ -128,7 +135,7 @@ var (
 var Deviations = []*deviation.Deviation{
 	firstItemDecides, itemsLost, nameIgnored, conditionWritten, emptyMapDropped, namedItemsOnly, anchorWritten, listQuirk, linesFolded,
 	directiveWritten, replaceFails, nestedForeachDropped, orderDropped, targetsDropped, targetsAgain, textReplaced, nothingAfterFailure, flowTextFails,
-	allSubstituted, selfBelow,
+	allSubstituted, selfBelow, numbersWhole,
 }
 
 // mark is a part of a rule where Kyverno deviates, or may deviate for some objects.
@@ -245,10 +252,15 @@ func (r *rule) deviations(types []*schema.Type) (found []mark) {
 					found = append(found, mark{n.Path, selfBelow})
 				}
 			})
+			found = append(found, marksOfConditions(entry.At("preconditions"))...)
 			patches(entry)
 		}
 	}
 	patches(m)
+	found = append(found, marksOfConditions(r.preconditions)...)
+	for _, target := range m.At("targets").Items() {
+		found = append(found, marksOfConditions(target.At("preconditions"))...)
+	}
 	for _, n := range r.others {
 		isNeeded := n.Has("name") && r.uses(n.At("name").Text()) || !n.Path.HasPrefix(r.preconditions.Path) && !n.Path.HasPrefix(r.context.Path)
 		if !isNeeded && mayMiss(n) {
@@ -256,6 +268,60 @@ func (r *rule) deviations(types []*schema.Type) (found []mark) {
 		}
 	}
 	return found
+}
+
+// exponent is the least number that Kyverno writes with an exponent if it is a floating-point number.
+const exponent = 1e6
+
+// marksOfConditions finds the deviations of preconditions.
+func marksOfConditions(n policy.Node) (found []mark) {
+	for _, item := range slices.Concat(n.Items(), n.At("any").Items(), n.At("all").Items()) {
+		if readsNumbers(item) {
+			found = append(found, mark{item.Path, numbersWhole})
+		}
+	}
+	return found
+}
+
+// readsNumbers reports whether a condition compares a variable with numbers for which it matters whether
+// they are integers: in a list or map for Equals, and large ones, which the list operators compare as texts.
+func readsNumbers(condition policy.Node) bool {
+	operator := strings.ToLower(condition.At("operator").Text())
+	inEquals := func(value any) bool { return !isScalar(value) && hasNumber(value, 0) }
+	inList := func(value any) bool { return hasNumber(value, exponent) }
+	reads := inList
+	switch {
+	case strings.HasPrefix(operator, "equal"), strings.HasPrefix(operator, "notequal"):
+		reads = inEquals
+	case !strings.HasSuffix(operator, "in"):
+		return false
+	}
+	key, value := condition.At("key").Value, condition.At("value").Value
+	return hasSubstitutions(key) && reads(value) || hasSubstitutions(value) && reads(key)
+}
+
+func isScalar(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return true
+}
+
+// hasNumber reports whether a value has a number, or the text of a number, that is not smaller than a bound.
+func hasNumber(value any, least float64) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(value)), func(member any) bool { return hasNumber(member, least) })
+	case []any:
+		return slices.ContainsFunc(value, func(item any) bool { return hasNumber(item, least) })
+	case string:
+		f, err := strconv.ParseFloat(value, 64)
+		return err == nil && least > 0 && math.Abs(f) >= least
+	case int64:
+		return math.Abs(float64(value)) >= least
+	}
+	return false
 }
 
 // uses reports whether a variable of the rule names an entry of its context.

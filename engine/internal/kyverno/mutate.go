@@ -155,7 +155,10 @@ func patchOf(n policy.Node) policy.Node {
 func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]any, t *schema.Type) (patched map[string]any, reason string, err error) {
 	value := patch.node.Value
 	if !patch.plain {
-		if value, err = s.substitute(patch.node.Value, at); err != nil {
+		if value, err = s.substitute(patch.node.Value, at); err == nil {
+			value, err = jmespath.Output(value)
+		}
+		if err != nil {
 			return nil, "", err
 		}
 	}
@@ -448,7 +451,7 @@ func order(entry policy.Node, n int) []int {
 // element runs an entry for one element.
 func (f *foreach) element(s *scope, entry policy.Node, label string, value any, index, depth int) error {
 	// The index is no number for comparisons and functions of JMESPath.
-	for name, value := range map[string]any{"element": jmespath.Input(value), "elementIndex": int64(index)} {
+	for name, value := range map[string]any{"element": element(value), "elementIndex": int64(index)} {
 		s.vars[name], s.vars[fmt.Sprintf("%s%d", name, depth)] = value, value
 	}
 	for _, v := range s.evaluation.program.values.foreach(f.rule, index) {
@@ -485,6 +488,15 @@ func (f *foreach) element(s *scope, entry policy.Node, label string, value any, 
 	f.object = patched
 	f.results = append(f.results, result{patched, label, patch.node.Path})
 	return nil
+}
+
+// element returns an item of a list as the variable element. Maps and lists keep their integers: see
+// numbersWhole.
+func element(value any) any {
+	if number, ok := value.(int64); ok {
+		return jmespath.Input(number)
+	}
+	return jmespath.Whole(value)
 }
 
 func (f *foreach) skip(label, reason string) {

@@ -143,6 +143,7 @@ func (w webhook) Steps(r *policy.Request) iter.Seq[policy.Step] {
 				}
 			}
 			e.empty = e.empty || seen == nil
+			e.matched = e.matched || d.covers(r)
 		}
 	}
 }
@@ -196,6 +197,7 @@ func (e *evaluation) runAll(d *definition, object map[string]any) (steps []polic
 	steps = e.steps[:0]
 	for _, rule := range d.rules {
 		ran := len(steps)
+		e.whole = e.matched
 		if applied && d.one && len(rule.targets) == 0 {
 			steps = append(steps, rule.skipped(rule.root.Path, policy.Text("applyRules is One, and a rule before it changed the object")))
 			continue
@@ -271,6 +273,7 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, policy.Step)
 	if reason := e.matchRule(r, c); reason != "" {
 		return nil, r.skipped(r.matchPath, policy.OutOfScope(reason))
 	}
+	e.matched = true
 	s := e.newScope(r, object)
 	s.addContext(r, r.context)
 	reason, err := s.check(r, r.preconditions)

@@ -40,9 +40,17 @@ type Deviation struct {
 func (r Rule) Deviations(types []*schema.Type) []Deviation {
 	var found []Deviation
 	for _, m := range r.compiled.deviations(types) {
-		found = append(found, Deviation{m.path, m.means.Does, m.means.Documented, m.means.Advice})
+		found = append(found, m.exported())
 	}
 	return found
+}
+
+// NumbersWhole is the deviation of a rule that depends on whether the numbers of the object are integers, at
+// a path.
+func NumbersWhole(path change.Path) Deviation { return mark{path, numbersWhole}.exported() }
+
+func (m mark) exported() Deviation {
+	return Deviation{m.path, m.means.Does, m.means.Documented, m.means.Advice}
 }
 
 // Rules reads the mutate rules of a policy in the order in which they run.

@@ -32,6 +32,9 @@ type evaluation struct {
 	rule *rule
 	// empty says that a policy has failed, and its failure was ignored.
 	empty bool
+	// matched says that a rule has matched, whole that Kyverno has read the object since then, and oldWhole
+	// that it has read the old object: see numbersWhole.
+	matched, whole, oldWhole bool
 	// elements counts evaluated foreach elements, whose number is limited.
 	elements int
 	// steps is the memory of the steps of a policy, path that of the path of a value.
@@ -139,7 +142,7 @@ func (e *evaluation) requestVariable(object map[string]any) map[string]any {
 		"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource,
 	}
 	if r.OldObject != nil {
-		request["oldObject"] = jmespath.Input(r.OldObject)
+		request["oldObject"] = data(r.OldObject, e.oldWhole)
 	}
 	if e.user.isGiven() {
 		request["userInfo"] = given.UserInfo(e.user).Complete(policy.User{}).Info()
@@ -151,15 +154,24 @@ func (e *evaluation) requestVariable(object map[string]any) map[string]any {
 // objectVariable returns an object as expressions see it: with its namespace, which a server
 // adds before admission.
 func (e *evaluation) objectVariable(object map[string]any) map[string]any {
-	variable, _ := jmespath.Input(object).(map[string]any)
+	variable, _ := data(object, e.whole).(map[string]any)
 	if metadata, ok := variable["metadata"].(map[string]any); ok && metadata["namespace"] == nil && e.request.Kind.Namespaced {
 		return with(variable, []string{"metadata", "namespace"}, e.request.Namespace)
 	}
 	return variable
 }
 
+// data returns a value as expressions see it. Its integers stay integers if it is whole: see numbersWhole.
+func data(value any, whole bool) any {
+	if whole {
+		return jmespath.Whole(value)
+	}
+	return jmespath.Input(value)
+}
+
 // setObject changes the object that expressions see.
 func (s *scope) setObject(object map[string]any) {
+	s.evaluation.whole = true
 	request, _ := s.variables()["request"].(map[string]any)
 	request = maps.Clone(request)
 	request["object"] = s.evaluation.objectVariable(object)

@@ -49,6 +49,7 @@ func (p *program) Follow(r *policy.Request, targets *policy.Targets) iter.Seq[po
 // stops it, too (filterRules in pkg/engine/background.go).
 func (e *evaluation) followAll(d *definition, targets *policy.Targets) (all []policy.Followed) {
 	e.original = e.request.Object
+	e.matched, e.whole, e.oldWhole = true, true, true
 	var begun []*rule
 	stopped := false
 	for _, rule := range d.rules {
@@ -201,7 +202,7 @@ func (t targetSelector) selects(target *policy.Target, r *rule) bool {
 
 // mutateTarget runs the patches of a rule on one target. applied: see run.
 func (s *scope) mutateTarget(r *rule, n policy.Node, target *policy.Target) (steps []policy.Step, applied bool) {
-	s.variables()["target"] = jmespath.Input(target.Object)
+	s.variables()["target"] = jmespath.Whole(target.Object)
 	s.addContext(r, n.At("context"))
 	reason, err := s.check(r, n.At("preconditions"))
 	if err != nil {

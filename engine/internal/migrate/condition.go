@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -131,11 +132,23 @@ func (s *scope) equals(key, value code) (expr.Expr, error) {
 	case !value.isConstant:
 		return expr.Expr{}, noFormf("", "a comparison of values of different types")
 	case isText:
+		if p := patternOf(pattern); key.kind == number && p.isNumber && !isInteger(pattern) {
+			s.numbers()
+		}
 		return equalsText(key, pattern)
 	case key.kind != value.kind && key.kind != anything:
 		return expr.Expr{}, errNever
 	}
 	return expr.Is(key.x, value.x), nil
+}
+
+// numbers warns that the rule depends on whether the numbers of the object are integers.
+func (s *scope) numbers() { s.rule.documented(kyverno.NumbersWhole(s.rule.at)) }
+
+// isInteger reports whether a text is an integer, written as in JSON.
+func isInteger(text string) bool {
+	i, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && strconv.FormatInt(i, 10) == text
 }
 
 // doubtPatterns warns of patterns in a value that comes from an object.
@@ -184,6 +197,9 @@ func (s *scope) contains(operator string, key, value code) (expr.Expr, error) {
 			return expr.Expr{}, errNever
 		}
 		value = literal(texts)
+	}
+	if _, isText := value.constant.(string); value.isConstant && !isText && value.kind != list && (key.kind != list || !strings.HasPrefix(operator, "any")) {
+		return expr.Expr{}, errNever
 	}
 	isNegative, isSome := strings.HasSuffix(operator, "notin"), operator == "anyin" || operator == "anynotin"
 	if key.kind != list {
@@ -261,6 +277,8 @@ func amongTexts(key code, items []any) (expr.Expr, error) {
 		constant := written.constant.(string)
 		p := patternOf(constant)
 		switch {
+		case key.kind == number && (wildcard.Has(constant) || p.isNumber && !isInteger(constant)):
+			return expr.Expr{}, noFormf("write the number as an integer", "a comparison of a number with the text %q", constant)
 		case key.kind == number && p.isNumber:
 			plain = append(plain, p.number)
 		case key.kind == boolean && (constant == "true" || constant == "false"):

@@ -67,6 +67,11 @@ func (c *converter) warn(path change.Path, text, advice string) {
 	c.report(source.Warning, path, text, advice)
 }
 
+// documented warns that the converted policy does not do what Kyverno does.
+func (c *converter) documented(d kyverno.Deviation) {
+	c.warn(d.Path, "the converted policy does as documented: "+d.Documented+"; Kyverno "+d.Does, d.Advice)
+}
+
 // doubt warns that the result is not the same for some values.
 func (c *converter) doubt(text, advice string) { c.warn(c.at, text, advice) }
 
@@ -155,7 +160,7 @@ func (c *converter) convert() error {
 		s = s.with("target", c.changed())
 	}
 	for _, d := range c.rule.Deviations(c.changed().types) {
-		c.warn(d.Path, "the converted policy does as documented: "+d.Documented+"; Kyverno "+d.Does, d.Advice)
+		c.documented(d)
 	}
 	return errors.Join(unconditional, c.patches(s, mutate))
 }

@@ -94,6 +94,9 @@ func (s *scope) call(n jmespath.Node) (code, error) {
 	if err != nil {
 		return code{}, err
 	}
+	if !slices.Contains(takeIntegers, n.Name) && slices.ContainsFunc(args, hasNumbers) {
+		s.numbers()
+	}
 	if of := special[n.Name]; of != nil {
 		return of(args)
 	}
@@ -138,6 +141,14 @@ func arguments(name string, signature jmespath.Signature, args []code) ([]expr.E
 	return values, nil
 }
 
+// takeIntegers are the functions that give the same for integers and floating-point numbers.
+var takeIntegers = []string{"to_string", "not_null", "length", "reverse", "keys"}
+
+// hasNumbers reports whether a value is a number, or a list of numbers.
+func hasNumbers(c code) bool {
+	return c.kind == number && !c.isConstant || c.kind == list && !c.isConstant && c.each("x").kind == number
+}
+
 func isWhole(c code) bool {
 	_, ok := c.constant.(int64)
 	return ok
@@ -159,7 +170,12 @@ var special = map[string]func(args []code) (code, error){
 		c.keysOf, c.itemKind = args[0].x, text
 		return c, nil
 	},
-	"to_string": func(args []code) (code, error) { return args[0].asText() },
+	"to_string": func(args []code) (code, error) {
+		if args[0].mayMiss() {
+			return code{}, noFormf("give a default with ||", "to_string() of a value that may be missing")
+		}
+		return args[0].asText()
+	},
 	"to_number": func(args []code) (code, error) { return toNumber(args[0]) },
 	"contains":  func(args []code) (code, error) { return contains(args[0], args[1]) },
 	"not_null":  notNull,
@@ -197,6 +213,8 @@ const decimal = `^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?$`
 // toNumber converts to_number(), which is null for a text that is no number.
 func toNumber(arg code) (code, error) {
 	switch {
+	case arg.kind == number && arg.mayMiss():
+		return code{}, noFormf("give a default with ||", "to_number() of a value that may be missing")
 	case arg.kind == number:
 		return arg, nil
 	case arg.isConstant && arg.kind == text:

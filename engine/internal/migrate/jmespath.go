@@ -665,6 +665,9 @@ func (s *scope) comparison(n jmespath.Node) (expr.Expr, error) {
 		operands[i] = c
 	}
 	a, b := operands[0], operands[1]
+	if a.isNumber() != b.isNumber() || n.Name != "==" && n.Name != "!=" {
+		s.numbers()
+	}
 	if n.Name == "==" || n.Name == "!=" {
 		return expr.Compare(a.orNull(), n.Name, b.orNull()), nil
 	}
@@ -673,6 +676,9 @@ func (s *scope) comparison(n jmespath.Node) (expr.Expr, error) {
 	}
 	return expr.And(a.present(), b.present(), expr.Compare(a.x, n.Name, b.x)), nil
 }
+
+// isNumber reports whether a value is a number that an expression has, and not the object.
+func (c code) isNumber() bool { return c.kind == number && c.path == nil }
 
 // orNull returns the value, or null if it is missing.
 func (c code) orNull() expr.Expr {

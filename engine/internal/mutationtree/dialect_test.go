@@ -54,6 +54,9 @@ func evaluateKyverno(expression string, data any, failed error) any {
 		return failed
 	}
 	value, err := jmespath.NewEnv(nil).Search(compiled, jmespath.Input(data))
+	if err == nil {
+		value, err = jmespath.Output(value)
+	}
 	if err != nil {
 		return failed
 	}

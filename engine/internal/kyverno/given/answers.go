@@ -154,5 +154,9 @@ func (e Entry) search(path string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jmespath.NewEnv(func(string, string) (any, bool) { return nil, false }).Search(expression, jmespath.Input(e.Value))
+	found, err := jmespath.NewEnv(func(string, string) (any, bool) { return nil, false }).Search(expression, jmespath.Input(e.Value))
+	if err != nil {
+		return nil, err
+	}
+	return jmespath.Output(found)
 }

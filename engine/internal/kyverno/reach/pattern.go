@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	numbers "github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/internal/witness"
 )
@@ -93,6 +94,9 @@ func numbersFor(text string) (values []any) {
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ%")
 	number, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
+		if f, err := strconv.ParseFloat(text, 64); err == nil {
+			values = append(values, numbers.Whole(f))
+		}
 		return values
 	}
 	for _, n := range []int64{number, number + 1, number - 1} {
