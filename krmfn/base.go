@@ -50,26 +50,33 @@ func (p *Process) base(ctx context.Context, name string) (b *base, remove func()
 	if err != nil {
 		return nil, nil, err
 	}
-	tree := filepath.Join(input.RealPath(parent), "tree")
-	discard := func() {
-		ctx := context.WithoutCancel(ctx)
-		_, _ = p.git(ctx, "worktree", "remove", "--force", tree) // what remains, git prunes by itself
-		_ = os.RemoveAll(parent)
-	}
+	remove = func() { _ = os.RemoveAll(parent) }
 	defer func() {
 		if err != nil {
-			discard()
+			remove()
 		}
 	}()
-	// Hooks of the repository would run programs, in a tree that only we read.
-	if _, err = p.git(ctx, "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--quiet", "--detach", tree, commit); err != nil {
+	b.tree = filepath.Join(input.RealPath(parent), "tree")
+	if err := p.checkOut(ctx, commit, b.tree, filepath.Join(parent, "index")); err != nil {
 		return nil, nil, fmt.Errorf("--base: %q cannot be checked out: %w", name, err)
 	}
-	b.tree = tree
 	if b.dir, err = b.inTree(p.Dir); err == nil {
 		err = os.MkdirAll(b.dir, 0o777) // the base need not have it
 	}
-	return b, discard, err
+	return b, remove, err
+}
+
+// checkOut writes the files of a commit to a new directory, and nothing to the repository: a worktree that is
+// added to it is read by other runs of git while it is half written, and stays if we are killed.
+func (p *Process) checkOut(ctx context.Context, commit, tree, index string) error {
+	if err := os.Mkdir(tree, 0o777); err != nil {
+		return err
+	}
+	_, err := p.gitWith(ctx, []string{"GIT_INDEX_FILE=" + index},
+		"-c", "core.hooksPath="+os.DevNull, // hooks would run programs, for files that only we read
+		"-c", "core.fsmonitor=false", "-c", "core.splitIndex=false", // both write to the repository
+		"--work-tree="+tree, "read-tree", "--reset", "-u", commit)
+	return err
 }
 
 func isDirectory(path string) bool {
@@ -87,8 +94,13 @@ func (p *Process) commit(ctx context.Context, name string) (string, error) {
 
 // git runs git in the working directory and returns the line that it prints.
 func (p *Process) git(ctx context.Context, args ...string) (string, error) {
+	return p.gitWith(ctx, nil, args...)
+}
+
+// gitWith is git with additional variables in its environment.
+func (p *Process) gitWith(ctx context.Context, env []string, args ...string) (string, error) {
 	var stderr limit.Buffer
-	output, err := p.start(ctx, &Program{Args: append([]string{"git"}, args...), Dir: p.Dir, Stderr: &stderr})
+	output, err := p.start(ctx, &Program{Args: append([]string{"git"}, args...), Dir: p.Dir, Env: env, Stderr: &stderr})
 	if said := strings.TrimSpace(string(stderr.Bytes())); err != nil && said != "" {
 		err = errors.New(lastLines(said))
 	}

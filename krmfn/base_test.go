@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -84,6 +85,7 @@ func TestBase(t *testing.T) {
 	if err := os.Chmod(filepath.Join(r.dir, ".git/hooks/post-checkout"), 0o777); err != nil {
 		t.Fatal(err)
 	}
+	untouched := contentsIn(t, filepath.Join(r.dir, ".git"))
 	outside := filepath.Join(t.TempDir(), "team.yaml")
 	writeFile(t, outside, team("outside"))
 	for name, c := range map[string]struct {
@@ -132,7 +134,7 @@ func TestBase(t *testing.T) {
 	}
 
 	var wait sync.WaitGroup
-	for range 3 {
+	for range 8 {
 		wait.Go(func() {
 			if status, _, stderr := r.diff(context.Background(), "", "--base", "main", "-p", "policies", "apps"); status != 1 {
 				t.Errorf("status %d at the same time as others: %s", status, stderr)
@@ -145,8 +147,8 @@ func TestBase(t *testing.T) {
 	if status, _, _ := r.diff(cancelled, "", "--base", "main", "-p", "policies", "apps"); status != 2 {
 		t.Errorf("status %d of a cancelled run", status)
 	}
-	if trees := r.git("worktree", "list"); strings.Count(trees, "\n") != 1 {
-		t.Errorf("worktrees remain:\n%s", trees)
+	if got := contentsIn(t, filepath.Join(r.dir, ".git")); !maps.Equal(got, untouched) {
+		t.Errorf("the repository has %v, before the runs it had %v", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(untouched)))
 	}
 	if isFile(filepath.Join(r.dir, "hooked")) {
 		t.Error("a hook of the repository has run")

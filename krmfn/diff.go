@@ -174,12 +174,12 @@ With --base, the diff answers: what does this commit change in the cluster? It c
 objects that the cluster holds after the base and after the working tree, each with its own
 policies, context and manifests. The header of each hunk says whether the manifest, a policy
 that differs, or the context that a policy reads has changed it. git checks the base out in a
-temporary worktree. Paths outside of the repository are the same in both states. An object that
-a policy denies in the working tree is an error and not in the diff, unless one denies it in the
-base, too: then the manifests are compared as they are written, so that an accepted denial hides
-no later change. A denial only in the base is a warning: the object is new. With --build, values and
-names that Helm renders otherwise each time, such as those of randAlphaNum, are not compared, and notes
-name them.
+temporary directory, and writes nothing to the repository. Paths outside of the repository are
+the same in both states. An object that a policy denies in the working tree is an error and not
+in the diff, unless one denies it in the base, too: then the manifests are compared as they are
+written, so that an accepted denial hides no later change. A denial only in the base is a
+warning: the object is new. With --build, values and names that Helm renders otherwise each
+time, such as those of randAlphaNum, are not compared, and notes name them.
 
 With --against, the diff compares two outputs: with the policies of --against, and with the
 policies of -p. It shows what a change to policies does to the manifests.

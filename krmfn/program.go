@@ -22,7 +22,9 @@ type Program struct {
 	// Args are its name, which is looked up in PATH, and its arguments.
 	Args []string
 	// Dir is the directory to run it in.
-	Dir   string
+	Dir string
+	// Env has variables that it gets in addition to ours, in the form name=value.
+	Env   []string
 	Stdin io.Reader
 	// Stdout gets the output while the program runs. If it is nil, the output is returned.
 	Stdout io.Writer
@@ -68,6 +70,7 @@ func RunProgram(ctx context.Context, program *Program) ([]byte, error) {
 	if program.Stdout != nil {
 		command.Stdout = program.Stdout
 	}
+	command.Env = append(command.Environ(), program.Env...)
 	command.WaitDelay = patience
 	command.Cancel = func() error {
 		if err := command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
