@@ -3,6 +3,7 @@ package krmfn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -88,6 +89,8 @@ func RunProgram(ctx context.Context, program *Program) ([]byte, error) {
 		return nil, stdout.Err()
 	case errors.Is(err, exec.ErrWaitDelay):
 		return nil, errors.New("the program ended, but a process that it started keeps its output open")
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, fmt.Errorf("no directory in PATH has it: install %s", program.name())
 	case errors.As(err, &notFound):
 		return nil, notFound.Err
 	case errors.As(err, &notStarted):

@@ -76,6 +76,28 @@ func TestNoPrograms(t *testing.T) {
 	}
 }
 
+// TestMissingPrograms shows that a program that is not installed is named with what to do.
+func TestMissingPrograms(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "app/kustomization.yaml"), "resources: []\n")
+	policies, err := filepath.Abs("../examples/quickstart/policies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"chart failed: no directory in PATH has it: install chart":                                             {"exec", "--", "chart"},
+		"app: error[command-failed]: kustomize build . failed: no directory in PATH has it: install kustomize": {"diff", "-p", policies, "--build", "app"},
+		"no directory in PATH has it: install git":                                                             {"diff", "-p", policies, "--base", "main", "app"},
+	} {
+		var stdout, stderr bytes.Buffer
+		status := Main(context.Background(), &Process{Args: args, Dir: dir, Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Run: RunProgram})
+		if status != exitInvalid || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%v: status %d, %q", args, status, &stderr)
+		}
+	}
+}
+
 // TestReport shows that every run overwrites the file, even without messages.
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
