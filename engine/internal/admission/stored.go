@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
@@ -231,6 +232,9 @@ func (s storer) value(before, written, next any, t *schema.Type) any {
 			had, _ := before.([]any)
 			return s.list(had, written, next, t)
 		}
+	}
+	if !change.Equal(before, next) && change.Equal(number.Wholes(written), number.Wholes(next)) {
+		return written // 5 and 5.0 are the same JSON
 	}
 	return next
 }
