@@ -58,9 +58,9 @@ func sayings(diagnostics []Diagnostic) []saying {
 
 // saying is what diagnostics have in common that are folded. The place is one of them if they are few.
 type saying struct {
-	severity                                       Severity
-	code, field, message, advice, excerpt, related string
-	at                                             Position
+	severity                              Severity
+	code, field, message, advice, related string
+	at                                    Position
 }
 
 // items are the indexes of items in a field path.
@@ -76,7 +76,7 @@ func (d Diagnostic) saying() saying {
 		related = fmt.Sprint(rule)
 	}
 	return saying{
-		severity: d.Severity, code: d.Code, field: field, message: d.unnamed(d.Message), advice: d.unnamed(d.Advice), excerpt: d.Excerpt, related: related,
+		severity: d.Severity, code: d.Code, field: field, message: d.unnamed(d.Message), advice: d.unnamed(d.Advice), related: related,
 	}
 }
 

@@ -15,6 +15,9 @@ func TestFold(t *testing.T) {
 	for i := range 9 {
 		d := source.Errorf(at(i+1), "denied", "no").With("say please").Naming(source.Position{File: "p.yaml", Line: 1}, "policy p")
 		d.Subject, d.Field = fmt.Sprintf("Pod/a/p%d", i), fmt.Sprintf("spec.containers[%d].image", i)
+		if i > 0 {
+			d.Excerpt = fmt.Sprintf("- name: rule%d", i) // the same mistake in different lines
+		}
 		all = append(all, d)
 		if i < 3 { // three are not many
 			all = append(all, source.Errorf(at(i+100), "denied", "never"))
