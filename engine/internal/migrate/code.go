@@ -76,6 +76,20 @@ type part struct {
 // isEnd reports whether a part is the place after the last item of a list.
 func (p part) isEnd() bool { return p.key == "-" && p.computed.IsZero() && !p.isIndex }
 
+// isOfList reports whether a part is a place in a list.
+func (p part) isOfList() bool { return p.isIndex || p.isEnd() }
+
+// around returns a list or a map that has only a value, at the part.
+func (p part) around(value any) any {
+	switch {
+	case p.isOfList():
+		return []any{value}
+	case !p.computed.IsZero():
+		return keyed{{computed(p.computed, text), value}}
+	}
+	return keyed{{literal(p.key), value}}
+}
+
 func (p part) equal(other part) bool {
 	return p.key == other.key && p.index == other.index && p.isIndex == other.isIndex && expr.Equal(p.computed, other.computed)
 }

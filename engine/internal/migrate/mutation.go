@@ -1,6 +1,8 @@
 package migrate
 
 import (
+	"slices"
+
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
@@ -14,32 +16,37 @@ func (c *converter) write(root *node, guard expr.Expr) {
 		c.mutations = append(c.mutations, mutation{patchType: applyConfiguration, expression: x, writes: applied.effects()})
 	}
 	if patched != nil {
-		var o operations
-		o.of(patched)
-		c.addPatch(o.list(), guard, "", patched.effects())
+		c.addPatch(operationsOf(patched), guard, "", patched.effects())
 	}
 }
 
-// effects returns the effects of a tree. A list counts as a whole.
-func (n *node) effects() []effect {
-	switch {
-	case n.items != nil:
-		return []effect{{at: n.at.path.place()}}
-	case n.isLeaf:
-		return []effect{{at: n.at.path.place(), value: exprOf(n.value)}}
-	case n.gone:
-		return []effect{{at: n.at.path.place()}}
+// leaves returns the parts of a tree that are no maps with fields.
+func (n *node) leaves() (all []*node) {
+	if n.isLeaf || n.gone || n.items != nil {
+		return []*node{n}
 	}
-	var all []effect
 	for _, f := range n.fields {
-		all = append(all, f.node.effects()...)
+		all = append(all, f.node.leaves()...)
+	}
+	return all
+}
+
+// effects returns the effects of a tree. A list counts as a whole.
+func (n *node) effects() []effect { return effectsOn(n.leaves()) }
+
+func effectsOn(leaves []*node) (all []effect) {
+	for _, n := range leaves {
+		e := effect{at: n.at.path.place()}
+		if n.isLeaf {
+			e.value = exprOf(n.value)
+		}
+		all = append(all, e)
 	}
 	return all
 }
 
 func (c *converter) addPatch(operations, guard expr.Expr, comment string, writes []effect) {
-	x := expr.If(guard, operations, expr.List())
-	c.mutations = append(c.mutations, mutation{patchType: jsonPatch, expression: x, comment: comment, writes: writes})
+	c.mutations = append(c.mutations, mutation{patchType: jsonPatch, expression: listIf(guard, operations), comment: comment, writes: writes})
 }
 
 const arranged = "As in a ClusterPolicy, items that change come first in the list."
@@ -47,74 +54,66 @@ const arranged = "As in a ClusterPolicy, items that change come first in the lis
 // arrange moves the items of lists that a patch changes to the front, as Kyverno does. Lists in
 // items of these lists follow in a second mutation, which sees the items at their new places.
 func (c *converter) arrange(root *node, guard expr.Expr) {
-	outer, inner := operations{isDefaulted: c.isNative}, operations{isDefaulted: c.isNative}
-	outer.arrangeLists(root)
-	if !inner.arrangeItems(root) {
+	outer := c.arrangeLists(root)
+	inner, ok := c.arrangeItems(root)
+	if !ok {
 		c.reject(noFormf("write it with patchesJson6902", "items of lists in lists in lists"))
 	}
-	for _, o := range []operations{outer, inner} {
-		if len(o.parts) > 0 {
-			c.addPatch(o.list(), guard, arranged, root.listEffects())
+	lists := slices.DeleteFunc(root.leaves(), func(n *node) bool { return n.items == nil })
+	for _, operations := range [][]expr.Expr{outer, inner} {
+		if len(operations) > 0 {
+			c.addPatch(expr.Plus(operations...), guard, arranged, effectsOn(lists))
 		}
 	}
-}
-
-// listEffects returns the lists that a tree changes.
-func (n *node) listEffects() []effect {
-	if n.items != nil {
-		return n.effects()
-	}
-	var all []effect
-	for _, f := range n.fields {
-		all = append(all, f.node.listEffects()...)
-	}
-	return all
 }
 
 // hasKeys reports whether a node is a list whose items have keys.
 func (n *node) hasKeys() bool { return n.items != nil && len(n.items.keys) > 0 }
 
-// arrangeLists arranges the lists of a tree, but not those in items.
-func (o *operations) arrangeLists(n *node) {
+// arrangeLists returns lists of operations that arrange the lists of a tree, but not those in items.
+func (c *converter) arrangeLists(n *node) (operations []expr.Expr) {
 	for _, f := range n.fields {
 		if !f.add { // a list that exists stays as it is
-			o.arrangeLists(f.node)
+			operations = append(operations, c.arrangeLists(f.node)...)
 		}
 	}
 	if !n.hasKeys() {
-		return
+		return operations
 	}
-	if value := o.arrangedList(n); !value.IsZero() {
-		o.addList(expr.If(n.at.path.present(), expr.List(operation("replace", n.at, value)), expr.List()))
+	if value := c.arrangedList(n); !value.IsZero() {
+		operations = append(operations, listIf(n.at.path.present(), expr.List(operation("replace", n.at, value))))
 	}
+	return operations
 }
 
-// arrangeItems arranges the lists in the items of the lists of a tree; false if these have lists
-// with such items, too.
-func (o *operations) arrangeItems(n *node) bool {
-	ok := true
+// arrangeItems returns lists of operations that arrange the lists in the items of the lists of a
+// tree; false if these have lists with such items, too.
+func (c *converter) arrangeItems(n *node) (operations []expr.Expr, ok bool) {
+	ok = true
 	for _, f := range n.fields {
-		ok = (f.add || o.arrangeItems(f.node)) && ok
-	}
-	if !n.hasKeys() {
-		return ok
-	}
-	arrange := func(below operations, all expr.Expr) {
-		if len(below.parts) > 0 {
-			o.addList(expr.If(n.at.path.present(), all, expr.List()))
+		if !f.add {
+			below, flat := c.arrangeItems(f.node)
+			operations, ok = append(operations, below...), ok && flat
 		}
 	}
+	if !n.hasKeys() {
+		return operations, ok
+	}
+	arrange := func(index part, change itemChange, all func(list, condition expr.Expr) expr.Expr) {
+		condition, body := change(n.itemAt(index))
+		if lists := c.arrangeLists(body); len(lists) > 0 {
+			operations = append(operations, listIf(n.at.path.present(), all(expr.Plus(lists...), condition)))
+		}
+		deeper, flat := c.arrangeItems(body)
+		ok = ok && flat && len(deeper) == 0
+	}
 	for i, p := range n.items.plain { // the items are the first ones now
-		below, flat := o.belowItem(n.itemAt(part{index: i, isIndex: true}), p.change)
-		arrange(below, below.list())
-		ok = ok && flat
+		arrange(part{index: i, isIndex: true}, p.change, func(list, _ expr.Expr) expr.Expr { return list })
 	}
 	for _, e := range n.items.each {
-		below, flat := o.belowItem(n.itemAt(anyIndex), e.change)
-		arrange(below, below.forEach(indexes(n.at.x), below.condition))
-		ok = ok && flat
+		arrange(anyIndex, e.change, func(list, condition expr.Expr) expr.Expr { return forEach(indexes(n.at.x), condition, list) })
 	}
-	return ok
+	return operations, ok
 }
 
 // anyIndex is the index i.
@@ -125,20 +124,9 @@ func (n *node) itemAt(index part) code {
 	return ofPath(n.at.path.then(index, true).asSure(), itemTypes(n.at.types))
 }
 
-// belowItem returns the operations that arrange the lists of one item of a list; false if items of
-// these have lists, too.
-func (o *operations) belowItem(item code, change itemChange) (below operations, flat bool) {
-	condition, body := change(item)
-	below.condition, below.isDefaulted = condition, o.isDefaulted
-	below.arrangeLists(body)
-	var deeper operations
-	flat = deeper.arrangeItems(body)
-	return below, flat && len(deeper.parts) == 0
-}
-
 // arrangedList returns the list of a node with the items that change at the front; zero if the
 // order stays.
-func (o *operations) arrangedList(n *node) expr.Expr {
+func (c *converter) arrangedList(n *node) expr.Expr {
 	name := elementName(n.at, &scope{})
 	item, written := n.at.each(name), n.at.x
 	filter := func(x expr.Expr) expr.Expr {
@@ -147,7 +135,7 @@ func (o *operations) arrangedList(n *node) expr.Expr {
 		}
 		return written.Over("filter", name, x)
 	}
-	first, rest := o.plainItems(n, name)
+	first, rest := c.plainItems(n, name)
 	changed, reverse := expr.False, false
 	for _, e := range n.items.each {
 		condition, body := e.change(item)
@@ -172,7 +160,7 @@ func (o *operations) arrangedList(n *node) expr.Expr {
 
 // plainItems returns lists with the items that a patch names, existing or new, and the condition
 // for the other items.
-func (o *operations) plainItems(n *node, name string) (first []expr.Expr, rest expr.Expr) {
+func (c *converter) plainItems(n *node, name string) (first []expr.Expr, rest expr.Expr) {
 	key, written := n.at.each(name).field(n.items.keys[0]), n.at.x
 	if key.kind == text {
 		key = key.orValue(literal(""))
@@ -181,7 +169,7 @@ func (o *operations) plainItems(n *node, name string) (first []expr.Expr, rest e
 	for _, p := range n.items.plain {
 		same := expr.Is(key.x, p.key.x)
 		stub := expr.List(exprOf(keyed{{literal(n.items.keys[0]), p.key}}))
-		if o.isDefaulted { // not for an item that lacks what its patch has
+		if c.isNative { // which adds defaults to an item that lacks what its patch has
 			stub = expr.List(exprOf(p.value))
 		}
 		first = append(first, expr.If(written.Over("exists", name, same), written.Over("filter", name, same), stub))
@@ -198,9 +186,6 @@ func (e each) reverses() bool {
 
 // changes returns a condition that holds if a node changes its value.
 func (n *node) changes() expr.Expr {
-	if n == nil {
-		return expr.False
-	}
 	if n.isLeaf || n.gone || n.items != nil && len(n.items.plain) > 0 {
 		return expr.True
 	}
@@ -279,25 +264,17 @@ func isScalar(n *node) bool {
 func (c *converter) canApply(n *node) bool {
 	t := first(n.at.types)
 	switch {
-	case c.isNative && n.isLeaf && !isScalar(n) && holdsAtomic(n.value, t):
-		return false
 	case n.gone || n.union || t == nil || t.Preserve || t.Scalar == schema.Untyped:
 		return false
-	case n.isLeaf && !isScalar(n):
-		return !t.IsList || t.List == schema.Atomic
 	case n.isLeaf:
-		return true
+		return isScalar(n) || (!t.IsList || t.List == schema.Atomic) && !(c.isNative && holdsAtomic(n.value, t))
 	case n.items != nil:
 		return c.canApplyItems(n)
-	case t.AtomicMap:
-		return false
+	case n.fields == nil:
+		return !t.AtomicMap
 	}
-	for _, f := range n.fields {
-		if !f.key.isConstant || f.add && !isScalar(f.node) || f.mayDelete() || !c.canApply(f.node) {
-			return false
-		}
-	}
-	return true
+	_, patched := c.split(n)
+	return patched == nil
 }
 
 // holdsAtomic reports whether a value has an atomic list, map or struct, which API servers
@@ -467,57 +444,15 @@ func indexes(list expr.Expr) expr.Expr {
 	return expr.Call("lists.range", expr.Call("size", list))
 }
 
-// operations are operations of a JSON Patch, in order.
-type operations struct {
-	parts []operationPart
-	// condition is the condition of the item that the operations are for.
-	condition expr.Expr
-	// isDefaulted says that the object gets its defaults again after each mutation, as on an API
-	// server.
-	isDefaulted bool
-}
-
-// operationPart is one operation, or a list of operations.
-type operationPart struct {
-	x      expr.Expr
-	isList bool
-}
-
-func (o *operations) add(operation expr.Expr) { o.parts = append(o.parts, operationPart{x: operation}) }
-
-func (o *operations) addList(list expr.Expr) {
-	o.parts = append(o.parts, operationPart{list, true})
-}
-
-// list returns all operations as a list.
-func (o operations) list() expr.Expr {
-	var lists, single []expr.Expr
-	flush := func() {
-		if len(single) > 0 {
-			lists, single = append(lists, expr.List(single...)), nil
-		}
-	}
-	for _, p := range o.parts {
-		if p.isList {
-			flush()
-			lists = append(lists, p.x)
-		} else {
-			single = append(single, p.x)
-		}
-	}
-	flush()
-	if len(lists) == 0 {
-		return expr.List()
-	}
-	return expr.Plus(lists...)
-}
+// listIf returns a list of operations that is empty unless a condition holds.
+func listIf(condition, list expr.Expr) expr.Expr { return expr.If(condition, list, expr.List()) }
 
 // forEach returns the operations for all indexes that meet a condition.
-func (o operations) forEach(indexes, condition expr.Expr) expr.Expr {
-	if len(o.parts) == 1 && !o.parts[0].isList {
-		return eachOf(indexes, "i", condition, o.parts[0].x)
+func forEach(indexes, condition, list expr.Expr) expr.Expr {
+	if items, isWritten := list.Items(); isWritten && len(items) == 1 {
+		return eachOf(indexes, "i", condition, items[0])
 	}
-	return eachOf(indexes, "i", condition, o.list()).Call("flatten")
+	return eachOf(indexes, "i", condition, list).Call("flatten")
 }
 
 // operation returns one operation of a JSON Patch.
@@ -529,57 +464,45 @@ func operation(op string, at code, value expr.Expr) expr.Expr {
 	return expr.Struct("JSONPatch", entries...)
 }
 
-// of adds the operations that change the value of a node.
-func (o *operations) of(n *node) {
+// operationsOf returns a list of operations that change the value of a node.
+func operationsOf(n *node) expr.Expr {
 	switch {
 	case n.gone:
-		o.guarded(n.at.path.present(), operation("remove", n.at, expr.Expr{}))
+		return listIf(n.at.path.present(), expr.List(operation("remove", n.at, expr.Expr{})))
 	case n.isLeaf:
-		add := operation("add", n.at, exprOf(n.value))
+		add := expr.List(operation("add", n.at, exprOf(n.value)))
 		if null, ok := isNull(n.value); ok { // null deletes the field
-			remove := expr.If(n.at.path.present(), expr.List(operation("remove", n.at, expr.Expr{})), expr.List())
-			o.addList(expr.If(null.present(), expr.List(add), remove))
-		} else {
-			o.add(add)
+			remove := listIf(n.at.path.present(), expr.List(operation("remove", n.at, expr.Expr{})))
+			return expr.If(null.present(), add, remove)
 		}
+		return add
 	case n.items != nil:
-		o.ofItems(n)
+		return operationsOfItems(n)
 	}
+	lists := []expr.Expr{expr.List()}
 	for _, f := range n.fields {
-		o.ofField(f)
+		lists = append(lists, operationsOfField(f))
 	}
+	return expr.Plus(lists...)
 }
 
-// guarded adds an operation for objects that meet a condition.
-func (o *operations) guarded(condition, operation expr.Expr) {
-	if expr.Equal(condition, expr.True) {
-		o.add(operation)
-		return
-	}
-	o.addList(expr.If(condition, expr.List(operation), expr.List()))
-}
-
-func (o *operations) ofField(f field) {
+func operationsOfField(f field) expr.Expr {
 	present := f.node.at.path.present()
 	isSure := expr.Equal(present, expr.True)
 	created := expr.List()
 	if whole, ok := f.node.whole(); ok {
 		created = expr.List(operation("add", f.node.at, exprOf(whole)))
 		if null, ok := isNull(whole); ok {
-			created = expr.If(null.present(), created, expr.List())
+			created = listIf(null.present(), created)
 		}
 	}
 	switch {
-	case f.add && isSure:
 	case f.add:
-		o.addList(expr.If(present, expr.List(), created))
+		return expr.If(present, expr.List(), created)
 	case f.node.isLeaf || f.node.gone || isSure:
-		o.of(f.node)
-	default:
-		var below operations
-		below.of(f.node)
-		o.addList(expr.If(present, below.list(), created))
+		return operationsOf(f.node)
 	}
+	return expr.If(present, operationsOf(f.node), created)
 }
 
 // whole returns the value that a node creates where there was no value; false if it creates
@@ -606,25 +529,22 @@ func (n *node) whole() (any, bool) {
 	return pairs, len(pairs) > 0
 }
 
-// ofItems adds the operations for the items of a list.
-func (o *operations) ofItems(n *node) {
+// operationsOfItems returns a list of operations for the items of a list.
+func operationsOfItems(n *node) expr.Expr {
+	lists := []expr.Expr{expr.List()}
 	for i, p := range n.items.plain {
 		if len(n.items.keys) == 0 {
-			o.add(operation("add", ofPath(n.at.path.then(part{key: "-"}, true), nil), exprOf(p.value)))
+			lists = append(lists, expr.List(operation("add", ofPath(n.at.path.then(part{key: "-"}, true), nil), exprOf(p.value))))
 			continue
 		}
 		_, body := p.change(n.itemAt(part{index: i, isIndex: true}))
-		o.of(body)
+		lists = append(lists, operationsOf(body))
 	}
 	for _, e := range n.items.each {
 		condition, body := e.change(n.itemAt(anyIndex))
-		if body == nil {
-			continue
-		}
-		var below operations
-		below.of(body)
-		o.addList(below.forEach(indexes(n.at.x), condition))
+		lists = append(lists, forEach(indexes(n.at.x), condition, operationsOf(body)))
 	}
+	return expr.Plus(lists...)
 }
 
 // asSure returns the path of a value that exists.

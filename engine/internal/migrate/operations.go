@@ -107,7 +107,7 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop) (inputs 
 	if l != nil && fields["op"] == "add" {
 		at = c.created(at, l, condition)
 	}
-	possible, err := c.carriedOut(inner, fields, value, at, l)
+	x, err := c.carriedOut(inner, fields, value, at, l)
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +115,8 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop) (inputs 
 	for _, part := range at.path.parts {
 		inputs = append(inputs, part.computed)
 	}
-	x := possible.list()
 	if l != nil {
-		x = l.all(possible, condition)
+		x = l.all(x, condition)
 		inputs = []expr.Expr{eachOf(indexes(l.items()), "i", condition, exprOf(value))}
 	}
 	// If an operation adds or removes an item, the whole list counts.
@@ -135,69 +134,59 @@ func (c *converter) created(at code, l *loop, condition expr.Expr) code {
 	p := at.path
 	for n := p.sure + 1; n < len(p.parts) && !p.expr(n, false).Uses("i"); n++ {
 		parent, empty := p.parent(n), any(keyed{})
-		if next := p.parts[n]; next.isIndex || next.isEnd() {
+		if p.parts[n].isOfList() {
 			empty = []any{}
 		}
 		add := expr.List(operation("add", ofPath(parent, nil), exprOf(empty)))
-		c.addPatch(expr.If(expr.And(some, expr.Not(parent.present())), add, expr.List()), expr.True, "", nil)
+		c.addPatch(add, expr.And(some, expr.Not(parent.present())), "", nil)
 		p = &path{root: p.root, parts: p.parts, sure: n}
 	}
 	return ofPath(p, at.types)
 }
 
-// carriedOut returns the operations that have the effect of one operation in Kyverno.
-func (c *converter) carriedOut(s *scope, fields map[string]any, value any, at code, l *loop) (choices, error) {
+// carriedOut returns a list of operations that has the effect of one operation in Kyverno.
+func (c *converter) carriedOut(s *scope, fields map[string]any, value any, at code, l *loop) (list expr.Expr, err error) {
 	op, _ := fields["op"].(string)
 	switch op {
 	case "add", "replace":
 		if _, ok := isNull(value); ok {
-			return nil, noFormf("give it a default with ||", "a value that may be null")
+			return expr.Expr{}, noFormf("give it a default with ||", "a value that may be null")
 		}
 		return added(at, value, op), nil
 	case "remove":
 		if l != nil && l.isElement(at.path) && l.entry.At("order").Text() != "Descending" {
-			return nil, noFormf("set order: Descending", "a foreach that removes its elements, the first one first: after that, the others have other places")
+			return expr.Expr{}, noFormf("set order: Descending", "a foreach that removes its elements, the first one first: after that, the others have other places")
 		}
-		return choices{{at.path.present(), []expr.Expr{operation("remove", at, expr.Expr{})}}}, nil
+		return listIf(at.path.present(), expr.List(operation("remove", at, expr.Expr{}))), nil
 	case "test":
-		return nil, noFormf("write it as a precondition", "the operation test, which keeps only its own mutation from being carried out")
+		return expr.Expr{}, noFormf("write it as a precondition", "the operation test, which keeps only its own mutation from being carried out")
 	}
 	from, _ := fields["from"].(string)
 	origin, err := c.pointed(s, from, l)
 	if err != nil {
-		return nil, err
+		return expr.Expr{}, err
 	}
 	moved := expr.Struct("JSONPatch", expr.Entry{Name: "op", Value: expr.Literal(op)},
 		expr.Entry{Name: "from", Value: origin.path.pointer()}, expr.Entry{Name: "path", Value: at.path.pointer()})
-	return choices{{expr.True, []expr.Expr{moved}}}, nil
+	return expr.List(moved), nil
 }
 
-// choices are operations of which the first one whose condition holds is carried out.
-type choices []choice
-
-type choice struct {
-	condition  expr.Expr
-	operations []expr.Expr
-}
-
-// list returns a list with the operation that is carried out.
-func (a choices) list() expr.Expr {
-	x := expr.List()
-	for _, one := range slices.Backward(a) {
-		x = expr.If(one.condition, expr.List(one.operations...), x)
+// only returns the single operation of a list, and the condition that the list has one; false if it
+// may have several.
+func only(list expr.Expr) (condition, operation expr.Expr, ok bool) {
+	if items, isWritten := list.Items(); isWritten {
+		return expr.Literal(len(items) > 0), append(items, expr.Expr{})[0], len(items) < 2
 	}
-	return x
-}
-
-// one returns the operation that is carried out, and the condition that there is one; false if it
-// may be several.
-func (a choices) one() (condition, operation expr.Expr, ok bool) {
-	last := a[len(a)-1]
-	condition, operation, ok = last.condition, last.operations[0], len(last.operations) == 1
-	for _, one := range slices.Backward(a[:len(a)-1]) {
-		condition, operation = expr.Or(one.condition, condition), expr.If(one.condition, one.operations[0], operation)
+	first, yes, no, isChoice := list.AsCondition()
+	if !isChoice {
+		return expr.Expr{}, expr.Expr{}, false
 	}
-	return condition, operation, ok
+	isGiven, operation, ok := only(yes)
+	rest, other, okToo := only(no)
+	if ok = ok && okToo && expr.Equal(isGiven, expr.True); other.IsZero() {
+		return first, operation, ok
+	}
+	return expr.Or(first, rest), expr.If(first, operation, other), ok
 }
 
 // element returns the scope of an operation. In a foreach it is the scope of the element with
@@ -233,17 +222,16 @@ func (l *loop) items() expr.Expr {
 	return l.list.x
 }
 
-// all returns the operations for all elements of a foreach.
-func (l *loop) all(possible choices, condition expr.Expr) expr.Expr {
+// all returns a list of operations for all elements of a foreach.
+func (l *loop) all(list, condition expr.Expr) expr.Expr {
 	all := indexes(l.items())
 	if l.entry.At("order").Text() == "Descending" {
 		all = all.Call("reverse")
 	}
-	isOne, operation, ok := possible.one()
-	if !ok {
-		return eachOf(all, "i", condition, possible.list()).Call("flatten")
+	if isOne, operation, ok := only(list); ok {
+		return eachOf(all, "i", expr.And(condition, isOne), operation)
 	}
-	return eachOf(all, "i", expr.And(condition, isOne), operation)
+	return forEach(all, condition, list)
 }
 
 // pointed returns the target of a JSON Pointer, which may contain variables.
@@ -336,36 +324,23 @@ func (c *converter) step(s *scope, at code, key string, isLast bool) (code, erro
 	return at.field(jsonpatch.Unescape(key)), nil
 }
 
-// added returns the operation that adds a value, or creates the missing parents with it.
-func added(at code, value any, op string) choices {
+// added returns a list with the operation that adds a value, or creates the missing parents with it.
+func added(at code, value any, op string) expr.Expr {
 	p := at.path
+	add := expr.List(operation("add", at, exprOf(value)))
 	if op == "replace" {
-		replace := operation("replace", at, exprOf(value))
 		if p.isSure() || p.parts[len(p.parts)-1].isIndex {
-			return choices{{expr.True, []expr.Expr{replace}}}
+			return expr.List(operation("replace", at, exprOf(value)))
 		}
 		// Kyverno fails if there is nothing to replace. CEL's patches fail if there is nothing to
 		// remove.
-		return choices{{expr.True, []expr.Expr{operation("remove", at, expr.Expr{}), operation("add", at, exprOf(value))}}}
+		return expr.Plus(expr.List(operation("remove", at, expr.Expr{})), add)
 	}
-	result := choices{{expr.True, []expr.Expr{operation("add", at, exprOf(value))}}}
-	whole := value
 	for n := len(p.parts) - 1; n > 0; n-- {
-		last := p.parts[n]
-		switch {
-		case last.isIndex || last.isEnd():
-			whole = []any{whole}
-		case !last.computed.IsZero():
-			whole = keyed{{computed(last.computed, text), whole}}
-		default:
-			whole = keyed{{literal(last.key), whole}}
+		value = p.parts[n].around(value)
+		if parent := p.parent(n); !parent.isSure() {
+			add = expr.If(expr.Not(parent.present()), expr.List(operation("add", ofPath(parent, nil), exprOf(value))), add)
 		}
-		parent := p.parent(n)
-		if parent.isSure() {
-			continue
-		}
-		created := choice{expr.Not(parent.present()), []expr.Expr{operation("add", ofPath(parent, nil), exprOf(whole))}}
-		result = append(choices{created}, result...)
 	}
-	return result
+	return add
 }

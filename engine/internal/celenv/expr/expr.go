@@ -119,13 +119,28 @@ func (e Expr) Over(macro, name string, args ...Expr) Expr {
 // OrValue returns the value of the optional e, or another value if e is empty.
 func (e Expr) OrValue(other Expr) Expr { return e.Call("orValue", other) }
 
-// Plus returns the sum of all expressions.
+// Plus returns the sum of all expressions. Lists that are written out, one after the other, become one
+// list, and empty lists are left out.
 func Plus(all ...Expr) Expr {
-	sum := all[0]
+	sum := slices.Clone(all[:1])
 	for _, e := range all[1:] {
-		sum = operation(operators.Add, sum, e)
+		last := len(sum) - 1
+		before, isList := sum[last].Items()
+		items, isListToo := e.Items()
+		switch {
+		case isList && isListToo:
+			sum[last] = List(append(before, items...)...)
+		case isList && len(before) == 0:
+			sum[last] = e
+		case !isListToo || len(items) > 0:
+			sum = append(sum, e)
+		}
 	}
-	return sum
+	x := sum[0]
+	for _, e := range sum[1:] {
+		x = operation(operators.Add, x, e)
+	}
+	return x
 }
 
 // Minus returns a difference.
