@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -65,24 +66,29 @@ type path struct {
 	sure int
 }
 
-// part is a key of a map, the index of an item, or an expression for one of these.
+// part is a key of a map, or the place of an item of a list.
 type part struct {
-	key      string
-	index    int
-	isIndex  bool
+	// key is a constant key, if computed is zero.
+	key string
+	// computed is the index of an item, or an expression for a key.
 	computed expr.Expr
+	// isItem says that the part is the place of an item: without an index, the one after the last item.
+	isItem bool
 }
 
-// isEnd reports whether a part is the place after the last item of a list.
-func (p part) isEnd() bool { return p.key == "-" && p.computed.IsZero() && !p.isIndex }
+// atIndex returns the place of an item.
+func atIndex(index expr.Expr) part { return part{computed: index, isItem: true} }
 
-// isOfList reports whether a part is a place in a list.
-func (p part) isOfList() bool { return p.isIndex || p.isEnd() }
+// end is the place after the last item of a list.
+var end = part{key: "-", isItem: true}
+
+// isEnd reports whether a part is the place after the last item of a list.
+func (p part) isEnd() bool { return p.isItem && p.computed.IsZero() }
 
 // around returns a list or a map that has only a value, at the part.
 func (p part) around(value any) any {
 	switch {
-	case p.isOfList():
+	case p.isItem:
 		return []any{value}
 	case !p.computed.IsZero():
 		return keyed{{computed(p.computed, text), value}}
@@ -91,32 +97,29 @@ func (p part) around(value any) any {
 }
 
 func (p part) equal(other part) bool {
-	return p.key == other.key && p.index == other.index && p.isIndex == other.isIndex && expr.Equal(p.computed, other.computed)
+	return p.key == other.key && p.isItem == other.isItem && expr.Equal(p.computed, other.computed)
 }
 
 // expr returns the key or index of a part.
 func (p part) expr() expr.Expr {
-	switch {
-	case !p.computed.IsZero():
-		return p.computed
-	case p.isIndex:
-		return expr.Literal(p.index)
+	if p.computed.IsZero() {
+		return expr.Literal(p.key)
 	}
-	return expr.Literal(p.key)
+	return p.computed
 }
 
 // of returns the value that a part selects.
 func (p part) of(x expr.Expr, optional bool) expr.Expr {
-	isField := p.computed.IsZero() && !p.isIndex
+	isField := p.computed.IsZero()
 	switch {
 	case isField && optional:
 		return x.OptSelect(p.key)
 	case isField:
 		return x.Select(p.key)
 	case optional:
-		return x.OptIndex(p.expr())
+		return x.OptIndex(p.computed)
 	}
-	return x.Index(p.expr())
+	return x.Index(p.computed)
 }
 
 // expr returns the value of the first n parts.
@@ -156,7 +159,7 @@ func (p *path) present() expr.Expr {
 	}
 	last, parent := p.parts[n-1], p.expr(n-1, false)
 	switch {
-	case last.isIndex:
+	case last.isItem:
 		return expr.Compare(expr.Call("size", parent), ">", last.expr())
 	case last.computed.IsZero():
 		return parent.Has(last.key)
@@ -169,16 +172,17 @@ func (p *path) pointer() expr.Expr {
 	var parts []expr.Expr
 	constant := ""
 	for _, part := range p.parts {
-		if part.computed.IsZero() && part.isIndex {
-			constant += "/" + strconv.Itoa(part.index)
-			continue
-		}
-		if part.computed.IsZero() {
+		index, isConstant := part.computed.Constant()
+		switch {
+		case part.computed.IsZero():
 			constant += "/" + jsonpatch.Escape(part.key)
+			continue
+		case part.isItem && isConstant:
+			constant += fmt.Sprint("/", index)
 			continue
 		}
 		function := "jsonpatch.escapeKey"
-		if part.isIndex {
+		if part.isItem {
 			function = "string"
 		}
 		parts = append(parts, expr.Literal(constant+"/"), expr.Call(function, part.computed))
@@ -197,9 +201,9 @@ func (p *path) place() []string {
 	for i, part := range p.parts {
 		isLast := i == len(p.parts)-1
 		switch {
-		case part.isEnd(), part.isIndex && isLast, !part.isIndex && !part.computed.IsZero():
+		case part.isItem && isLast, !part.isItem && !part.computed.IsZero():
 			return keys
-		case part.isIndex:
+		case part.isItem:
 			keys = append(keys, anyItem)
 		default:
 			keys = append(keys, part.key)
@@ -270,9 +274,7 @@ func kindOfType(t *schema.Type) kind {
 func (c code) field(key string) code {
 	types, sure := fieldTypes(c.types, key)
 	if c.path != nil {
-		if len(c.path.parts) == 0 && (key == "metadata" || key == "spec" && isWorkload(c.types)) {
-			sure = true
-		}
+		sure = sure || len(c.path.parts) == 0 && key == "metadata"
 		next := ofPath(c.path.then(part{key: key}, sure), types)
 		next.isNull, next.unclear = c.isNull && sure, c.unclear || c.isNull && c.mayMiss() && !sure
 		return next
@@ -288,7 +290,7 @@ func (c code) field(key string) code {
 func (c code) item(index int) code {
 	types := itemTypes(c.types)
 	if c.path != nil && index >= 0 {
-		next := ofPath(c.path.then(part{index: index, isIndex: true}, index == 0 && isNeverEmpty(c)), types)
+		next := ofPath(c.path.then(atIndex(expr.Literal(index)), index == 0 && isNeverEmpty(c)), types)
 		next.isNull = c.path.isSure() || c.isNull
 		return next
 	}
@@ -313,67 +315,51 @@ func isNeverEmpty(c code) bool {
 	return last > 0 && c.path.parts[last-1].key != "" && c.path.parts[last].key == "containers" && c.path.parts[last-1].key == "spec" && c.kind == list
 }
 
-// fieldTypes returns the types of a field; sure says that all types require it.
-func fieldTypes(types []*schema.Type, key string) (below []*schema.Type, sure bool) {
-	sure = len(types) > 0
+// below returns what a function returns for each type; nil if it has nothing for one of them.
+func below(types []*schema.Type, of func(*schema.Type) *schema.Type) (all []*schema.Type) {
 	for _, t := range types {
-		f := t.FieldType(key)
-		if f == nil {
-			return nil, false
+		b := of(t)
+		if b == nil {
+			return nil
 		}
-		below = append(below, f)
-		declared := t.Declared(key)
-		required := declared != nil && declared.Required
-		// Validation requires these fields although the schema does not.
-		switch {
-		case key == "spec" && (strings.HasSuffix(t.Name, ".PodTemplateSpec") || strings.HasSuffix(t.Name, ".JobTemplateSpec")),
-			key == "template" && (strings.HasSuffix(t.Name, ".ReplicaSetSpec") || strings.HasSuffix(t.Name, ".ReplicationControllerSpec")):
-			required = true
-		}
-		sure = sure && required
+		all = append(all, b)
 	}
-	return below, sure
+	return all
+}
+
+// fieldTypes returns the types of a field; sure says that all types require it.
+func fieldTypes(types []*schema.Type, key string) (fields []*schema.Type, sure bool) {
+	fields = below(types, func(t *schema.Type) *schema.Type { return t.FieldType(key) })
+	return fields, fields != nil && !slices.ContainsFunc(types, func(t *schema.Type) bool { return !requires(t, key) })
+}
+
+// validated are fields that validation requires although the schema does not, with the types that have
+// them: pods, pod controllers, and what these have a template of.
+var validated = map[string][]string{
+	"spec": {
+		"core.v1.Pod", "core.v1.PodTemplateSpec", "core.v1.ReplicationController", "batch.v1.Job", "batch.v1.JobTemplateSpec", "batch.v1.CronJob",
+		"apps.v1.Deployment", "apps.v1.DaemonSet", "apps.v1.StatefulSet", "apps.v1.ReplicaSet",
+	},
+	"template": {"apps.v1.ReplicaSetSpec", "core.v1.ReplicationControllerSpec"},
+}
+
+// requires reports whether every value of a type has a field.
+func requires(t *schema.Type, key string) bool {
+	declared := t.Declared(key)
+	return declared != nil && declared.Required || slices.Contains(validated[key], strings.TrimPrefix(t.Name, "io.k8s.api."))
 }
 
 // elementTypes returns the types of the values of a map, if all have one type.
 func (c code) elementTypes() []*schema.Type {
-	var types []*schema.Type
-	for _, t := range c.types {
-		if t == nil || t.Elem == nil || t.IsList {
+	return below(c.types, func(t *schema.Type) *schema.Type {
+		if t == nil || t.IsList {
 			return nil
 		}
-		types = append(types, t.Elem)
-	}
-	return types
+		return t.Elem
+	})
 }
 
-func itemTypes(types []*schema.Type) []*schema.Type {
-	var items []*schema.Type
-	for _, t := range types {
-		item := t.ItemType()
-		if item == nil {
-			return nil
-		}
-		items = append(items, item)
-	}
-	return items
-}
-
-// isWorkload reports whether all types are pods or pod controllers, which have a spec.
-func isWorkload(types []*schema.Type) bool {
-	for _, t := range types {
-		spec := t.FieldType("spec")
-		if spec == nil {
-			return false
-		}
-		switch spec.Name[strings.LastIndexByte(spec.Name, '.')+1:] {
-		case "PodSpec", "DeploymentSpec", "DaemonSetSpec", "StatefulSetSpec", "ReplicaSetSpec", "ReplicationControllerSpec", "JobSpec", "CronJobSpec":
-		default:
-			return false
-		}
-	}
-	return len(types) > 0
-}
+func itemTypes(types []*schema.Type) []*schema.Type { return below(types, (*schema.Type).ItemType) }
 
 // mayMiss reports whether the value may be missing, or null.
 func (c code) mayMiss() bool { return !c.maybe.IsZero() || !c.given.IsZero() }

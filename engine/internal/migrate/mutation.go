@@ -108,7 +108,7 @@ func (c *converter) arrangeItems(n *node) (operations []expr.Expr, ok bool) {
 		ok = ok && flat && len(deeper) == 0
 	}
 	for i, p := range n.items.plain { // the items are the first ones now
-		arrange(part{index: i, isIndex: true}, p.change, func(list, _ expr.Expr) expr.Expr { return list })
+		arrange(atIndex(expr.Literal(i)), p.change, func(list, _ expr.Expr) expr.Expr { return list })
 	}
 	for _, e := range n.items.each {
 		arrange(anyIndex, e.change, func(list, condition expr.Expr) expr.Expr { return forEach(indexes(n.at.x), condition, list) })
@@ -117,7 +117,7 @@ func (c *converter) arrangeItems(n *node) (operations []expr.Expr, ok bool) {
 }
 
 // anyIndex is the index i.
-var anyIndex = part{computed: expr.Ident("i"), isIndex: true}
+var anyIndex = atIndex(expr.Ident("i"))
 
 // itemAt returns an item of the list of a node, which exists.
 func (n *node) itemAt(index part) code {
@@ -534,10 +534,10 @@ func operationsOfItems(n *node) expr.Expr {
 	lists := []expr.Expr{expr.List()}
 	for i, p := range n.items.plain {
 		if len(n.items.keys) == 0 {
-			lists = append(lists, expr.List(operation("add", ofPath(n.at.path.then(part{key: "-"}, true), nil), exprOf(p.value))))
+			lists = append(lists, expr.List(operation("add", ofPath(n.at.path.then(end, true), nil), exprOf(p.value))))
 			continue
 		}
-		_, body := p.change(n.itemAt(part{index: i, isIndex: true}))
+		_, body := p.change(n.itemAt(atIndex(expr.Literal(i))))
 		lists = append(lists, operationsOf(body))
 	}
 	for _, e := range n.items.each {

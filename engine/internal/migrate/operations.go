@@ -134,7 +134,7 @@ func (c *converter) created(at code, l *loop, condition expr.Expr) code {
 	p := at.path
 	for n := p.sure + 1; n < len(p.parts) && !p.expr(n, false).Uses("i"); n++ {
 		parent, empty := p.parent(n), any(keyed{})
-		if p.parts[n].isOfList() {
+		if p.parts[n].isItem {
 			empty = []any{}
 		}
 		add := expr.List(operation("add", ofPath(parent, nil), exprOf(empty)))
@@ -198,7 +198,7 @@ func (c *converter) element(s *scope, l *loop) (*scope, expr.Expr, error) {
 	i := expr.Ident("i")
 	element := ofPath(&path{root: l.items().Index(i)}, itemTypes(l.list.types))
 	if l.list.path != nil {
-		element = ofPath(l.list.path.then(part{computed: i, isIndex: true}, true).asSure(), itemTypes(l.list.types))
+		element = ofPath(l.list.path.then(anyIndex, true).asSure(), itemTypes(l.list.types))
 	}
 	if element.types == nil {
 		element.kind = l.list.itemKind
@@ -256,7 +256,7 @@ func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 // isElement reports whether a path is that of the element of a foreach.
 func (l *loop) isElement(p *path) bool {
 	list := l.list.path
-	if list == nil || len(p.parts) != len(list.parts)+1 || !p.parts[len(list.parts)].equal(part{computed: expr.Ident("i"), isIndex: true}) {
+	if list == nil || len(p.parts) != len(list.parts)+1 || !p.parts[len(list.parts)].equal(anyIndex) {
 		return false
 	}
 	return expr.Equal(p.root, list.root) && slices.EqualFunc(p.parts[:len(list.parts)], list.parts, part.equal)
@@ -296,7 +296,7 @@ func (c *converter) step(s *scope, at code, key string, isLast bool) (code, erro
 			return code{}, inText(err, len(key)-len(jsonpatch.Unescape(key)))
 		}
 		if x.kind == number && isList {
-			return ofPath(at.path.then(part{computed: x.x, isIndex: true}, false), itemTypes(at.types)), nil
+			return ofPath(at.path.then(atIndex(x.x), false), itemTypes(at.types)), nil
 		}
 		if at.kind == list {
 			return code{}, noFormf("", "the place %s in a list, which may be no number", key)
@@ -312,10 +312,10 @@ func (c *converter) step(s *scope, at code, key string, isLast bool) (code, erro
 	index, err := strconv.Atoi(key)
 	switch {
 	case key == "-" && isList, err == nil && isList && index == -1 && isLast:
-		return ofPath(at.path.then(part{key: "-"}, true), itemTypes(at.types)), nil
+		return ofPath(at.path.then(end, true), itemTypes(at.types)), nil
 	case err == nil && isList && index == -1:
 		last := expr.Minus(expr.Call("size", at.orEmptyList().x), expr.Literal(1))
-		return ofPath(at.path.then(part{computed: last, isIndex: true}, true), itemTypes(at.types)), nil
+		return ofPath(at.path.then(atIndex(last), true), itemTypes(at.types)), nil
 	case err == nil && index >= 0 && isList:
 		return at.item(index), nil
 	case at.kind == list:
@@ -329,7 +329,7 @@ func added(at code, value any, op string) expr.Expr {
 	p := at.path
 	add := expr.List(operation("add", at, exprOf(value)))
 	if op == "replace" {
-		if p.isSure() || p.parts[len(p.parts)-1].isIndex {
+		if p.isSure() || p.parts[len(p.parts)-1].isItem {
 			return expr.List(operation("replace", at, exprOf(value)))
 		}
 		// Kyverno fails if there is nothing to replace. CEL's patches fail if there is nothing to
