@@ -85,11 +85,30 @@ var end = part{key: "-", isItem: true}
 // isEnd reports whether a part is the place after the last item of a list.
 func (p part) isEnd() bool { return p.isItem && p.computed.IsZero() }
 
-// around returns a list or a map that has only a value, at the part.
-func (p part) around(value any) any {
+// maxNulls is the maximum of nulls.
+const maxNulls = 100
+
+// nulls returns how many nulls Kyverno puts before the part of a list that it creates. It also creates a
+// list for the key of a map that looks like an index. nulls is -1 if it creates a map.
+func (p part) nulls() int {
+	if index, isConstant := p.computed.Constant(); p.isItem && isConstant {
+		return int(index.(int64))
+	}
+	index, err := strconv.Atoi(p.key)
 	switch {
-	case p.isItem:
-		return []any{value}
+	case p.isItem, p.computed.IsZero() && p.key == "-":
+		return 0
+	case err != nil || !p.computed.IsZero():
+		return -1
+	}
+	return max(index, 0)
+}
+
+// around returns the list or map with a value at the part that Kyverno creates.
+func (p part) around(value any) any {
+	switch n := p.nulls(); {
+	case n >= 0:
+		return append(make([]any, n), value)
 	case !p.computed.IsZero():
 		return keyed{{computed(p.computed, text), value}}
 	}

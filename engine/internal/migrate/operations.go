@@ -134,7 +134,7 @@ func (c *converter) created(at code, l *loop, condition expr.Expr) code {
 	p := at.path
 	for n := p.sure + 1; n < len(p.parts) && !p.expr(n, false).Uses("i"); n++ {
 		parent, empty := p.parent(n), any(keyed{})
-		if p.parts[n].isItem {
+		if p.parts[n].nulls() >= 0 {
 			empty = []any{}
 		}
 		add := expr.List(operation("add", ofPath(parent, nil), exprOf(empty)))
@@ -151,6 +151,9 @@ func (c *converter) carriedOut(s *scope, fields map[string]any, value any, at co
 	case "add", "replace":
 		if _, ok := isNull(value); ok {
 			return expr.Expr{}, noFormf("give it a default with ||", "a value that may be null")
+		}
+		if slices.ContainsFunc(at.path.parts, func(p part) bool { return p.nulls() > maxNulls }) {
+			return expr.Expr{}, noFormf("write /- for the end of the list", "an index over %d, up to which Kyverno fills a list that is missing with null", maxNulls)
 		}
 		return added(at, value, op), nil
 	case "remove":
