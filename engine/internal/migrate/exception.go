@@ -15,14 +15,16 @@ import (
 // exception converts an exception from rules to an exception from the converted policies.
 func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnostic) {
 	spec := policy.Node{Value: d.Object()}.At("spec")
+	root := map[string]any{"match": spec.At("match").Value, "preconditions": spec.At("conditions").Value}
+	c := &converter{rule: kyverno.Rule{Document: d, Root: policy.Node{Value: root, Path: spec.Path}}, schemas: m.schemas}
 	var from []newPolicy
 	others := false
 	for _, n := range spec.At("exceptions").Items() {
 		found, partly := m.excepted(n)
 		if partly != "" {
-			return nil, []source.Diagnostic{source.Errorf(d.At(n.At("ruleNames").Path), "policy-not-convertible",
-				"there is no equivalent for this: the exception is from only some of the rules in policy %s, which depend on each other", partly).
-				With("write the exception into the conditions of these rules")}
+			_ = c.refuse(n.At("ruleNames").Path, "the exception is from only some of the rules in policy "+partly+", which depend on each other",
+				"write the exception into the conditions of these rules")
+			return nil, c.problems
 		}
 		from, others = append(from, found...), others || len(found) == 0
 	}
@@ -30,8 +32,6 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 		return []string{textOf(d)}, nil
 	}
 	slices.SortFunc(from, func(a, b newPolicy) int { return cmp.Compare(a.name, b.name) })
-	root := map[string]any{"match": spec.At("match").Value, "preconditions": spec.At("conditions").Value}
-	c := &converter{rule: kyverno.Rule{Document: d, Root: policy.Node{Value: root, Path: spec.Path}}, schemas: m.schemas}
 	conditions, err := c.exceptedBy()
 	if err != nil {
 		return nil, c.problems

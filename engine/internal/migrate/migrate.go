@@ -75,8 +75,7 @@ func (m *Migration) Policy(d *manifest.Document) (problems []source.Diagnostic) 
 		problems = append(problems, c.problems...)
 	}
 	if i := slices.IndexFunc(converted, (*converter).keepsItems); i >= 0 {
-		d, at := converted[i].rule.Document, converted[i].rule.Document.At(converted[i].patch)
-		note := source.Warningf(at, source.CodePolicyConvertedAlmost, "two items of one key in a list, such as two variables of one name, stay two; Kyverno keeps one")
+		note := source.Warningf(d.At(converted[i].patch), source.CodePolicyConvertedAlmost, "two items of one key in a list, such as two variables of one name, stay two; Kyverno keeps one")
 		note.Severity, note.Subject = source.Info, d.Kind().Kind+" "+d.Name()
 		problems = append(problems, note)
 	}

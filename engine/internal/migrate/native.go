@@ -11,6 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -75,21 +76,25 @@ func (c *converter) supports(x expr.Expr) error {
 	return nil
 }
 
+// about returns a converter that only reports about a document.
+func about(d *manifest.Document) *converter { return &converter{rule: kyverno.Rule{Document: d}} }
+
 // noException reports an exception from a converted policy.
 func (m *Migration) noException(d *manifest.Document) ([]string, []source.Diagnostic) {
-	at := d.At(nil)
-	return []string{textOf(d)}, []source.Diagnostic{source.Errorf(at, "policy-not-convertible", "there is no equivalent for this: a MutatingAdmissionPolicy has no exceptions").
-		With("write the exception into the conditions of the policy")}
+	c := about(d)
+	_ = c.refuse(nil, "a MutatingAdmissionPolicy has no exceptions", "write the exception into the conditions of the policy")
+	return []string{textOf(d)}, c.problems
 }
 
 // native converts a MutatingPolicy to a MutatingAdmissionPolicy, in place, so that comments
 // stay.
 func native(d *manifest.Document) ([]string, []source.Diagnostic) {
-	n := nativePolicy{d: d, root: policy.Node{Value: d.Object()}}
-	spec := n.root.At("spec")
-	n.check(spec)
-	if source.HasErrors(n.problems) {
-		return nil, n.problems
+	c := about(d)
+	c.isNative = true
+	spec := policy.Node{Value: d.Object()}.At("spec")
+	c.fitsServer(spec)
+	if source.HasErrors(c.problems) {
+		return nil, c.problems
 	}
 	object := d.Object()
 	metadata, _ := object["metadata"].(map[string]any)
@@ -108,65 +113,49 @@ func native(d *manifest.Document) ([]string, []source.Diagnostic) {
 		delete(metadata, "namespace")
 	}
 	if err := d.Set(object, nil); err != nil {
-		n.refuse(spec, "the policy cannot be rewritten: "+err.Error(), "")
-		return nil, n.problems
+		return nil, append(c.problems, source.Errorf(d.At(spec.Path), "policy-not-convertible", "the policy cannot be rewritten: %v", err))
 	}
 	text := textOf(d)
 	d.Reset()
-	return []string{text, bindingOf(d.Name())}, n.problems
+	return []string{text, bindingOf(d.Name())}, c.problems
 }
 
-// nativePolicy is a MutatingPolicy to be converted to a MutatingAdmissionPolicy.
-type nativePolicy struct {
-	d        *manifest.Document
-	root     policy.Node
-	problems []source.Diagnostic
-}
-
-func (n *nativePolicy) refuse(at policy.Node, why, advice string) {
-	c := converter{}
-	c.rule.Document = n.d
-	_ = c.refuse(at.Path, why, advice)
-	n.problems = append(n.problems, c.problems...)
-}
-
-// check reports the parts of a policy that API servers do not support.
-func (n *nativePolicy) check(spec policy.Node) {
+// fitsServer reports the parts of a policy that API servers do not support.
+func (c *converter) fitsServer(spec policy.Node) {
+	refuse := func(at policy.Node, why, advice string) { _ = c.refuse(at.Path, why, advice) }
 	if len(spec.At("matchConstraints").Object()) == 0 {
-		n.refuse(spec, "a policy without matchConstraints", "say which resources it is for")
+		refuse(spec, "a policy without matchConstraints", "say which resources it is for")
 	}
 	is := func(at policy.Node) bool { value, _ := at.Value.(bool); return value }
 	evaluation := spec.At("evaluation")
 	if at := evaluation.At("mutateExisting", "enabled"); is(at) {
-		n.refuse(at, "a MutatingAdmissionPolicy changes the object of the request only", "")
+		refuse(at, "a MutatingAdmissionPolicy changes the object of the request only", "")
 	}
 	if at := evaluation.At("useServerSideApply"); is(at) {
-		n.refuse(at, "an ApplyConfiguration of lists that merge as a whole, which API servers refuse", "write these with a JSONPatch")
+		refuse(at, "an ApplyConfiguration of lists that merge as a whole, which API servers refuse", "write these with a JSONPatch")
 	}
 	if at := evaluation.At("admission", "enabled"); at.Given() && !is(at) {
-		n.refuse(at, "the policy does nothing at admission", "leave it out")
+		refuse(at, "the policy does nothing at admission", "leave it out")
 	}
-	if controllers := spec.At("autogen", "podControllers", "controllers"); n.isForPods(spec.At("matchConstraints")) && (!controllers.Given() || len(controllers.Items()) > 0) {
-		n.refuse(spec.At("matchConstraints"), "the policy is carried over to pod controllers",
+	if controllers := spec.At("autogen", "podControllers", "controllers"); isForPods(spec.At("matchConstraints")) && (!controllers.Given() || len(controllers.Items()) > 0) {
+		refuse(spec.At("matchConstraints"), "the policy is carried over to pod controllers",
 			"set autogen.podControllers.controllers to [], and write a policy for the controllers, if you need it")
 	}
-	if n.d.Kind().Kind == "NamespacedMutatingPolicy" && spec.At("matchConstraints", "namespaceSelector").Given() {
-		n.refuse(spec.At("matchConstraints", "namespaceSelector"), "a namespaceSelector in the policy of a namespace", "leave it out: the namespace is known")
+	if c.rule.Document.Kind().Kind == "NamespacedMutatingPolicy" && spec.At("matchConstraints", "namespaceSelector").Given() {
+		refuse(spec.At("matchConstraints", "namespaceSelector"), "a namespaceSelector in the policy of a namespace", "leave it out: the namespace is known")
 	}
 	for _, part := range slices.Concat(spec.At("matchConditions").Items(), spec.At("variables").Items(), spec.At("mutations").Items()) {
 		for _, at := range []policy.Node{part.At("expression"), part.At("jsonPatch", "expression"), part.At("applyConfiguration", "expression")} {
 			x, _ := expr.Parse(at.Text()) // Kyverno refuses what is no CEL
 			var none *noForm
-			if err := (&converter{isNative: true}).supports(x); errors.As(err, &none) {
-				n.refuse(at, none.why, "keep the MutatingPolicy, or write it with functions of Kubernetes")
+			if errors.As(c.supports(x), &none) {
+				refuse(at, none.why, "keep the MutatingPolicy, or write it with functions of Kubernetes")
 			}
 		}
 	}
 	for _, m := range reread(spec) {
-		w := source.Warningf(n.d.At(m.Path), "policy-converted-almost", "it uses variables that read what earlier mutations may change: a server evaluates variables again for each mutation, Kyverno once").
-			With("read these values in the first mutation, or compare with --verify")
-		w.Subject, w.Field = n.d.Kind().Kind+" "+n.d.Name(), m.Path.String()
-		n.problems = append(n.problems, w)
+		c.warn(m.Path, "it uses variables that read what earlier mutations may change: a server evaluates variables again for each mutation, Kyverno once",
+			"read these values in the first mutation, or compare with --verify")
 	}
 }
 
@@ -253,7 +242,7 @@ func pointerPlace(x expr.Expr) []string {
 }
 
 // isForPods reports whether Kyverno extends a policy with this match block to pod controllers.
-func (n *nativePolicy) isForPods(block policy.Node) bool {
+func isForPods(block policy.Node) bool {
 	rules := block.At("resourceRules").Items()
 	return len(rules) == 1 && strings.Join(rules[0].At("resources").Texts(), " ") == "pods" && strings.Join(rules[0].At("apiGroups").Texts(), " ") == "" &&
 		len(block.At("objectSelector").Object())+len(block.At("excludeResourceRules").Items())+len(rules[0].At("resourceNames").Items()) == 0
