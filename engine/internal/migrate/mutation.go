@@ -100,9 +100,9 @@ func (c *converter) arrangeItems(n *node) (operations []expr.Expr, ok bool) {
 		return operations, ok
 	}
 	arrange := func(index part, change itemChange, all func(list, condition expr.Expr) expr.Expr) {
-		condition, body := change(n.itemAt(index))
+		body := change(n.itemAt(index))
 		if lists := c.arrangeLists(body); len(lists) > 0 {
-			operations = append(operations, listIf(n.at.path.present(), all(expr.Plus(lists...), condition)))
+			operations = append(operations, listIf(n.at.path.present(), all(expr.Plus(lists...), body.condition())))
 		}
 		deeper, flat := c.arrangeItems(body)
 		ok = ok && flat && len(deeper) == 0
@@ -138,8 +138,8 @@ func (c *converter) arrangedList(n *node) expr.Expr {
 	first, rest := c.plainItems(n, name)
 	changed, reverse := expr.False, false
 	for _, e := range n.items.each {
-		condition, body := e.change(item)
-		changed, reverse = expr.Or(changed, expr.And(condition, body.changes())), reverse || e.reverses()
+		body := e.change(item)
+		changed, reverse = expr.Or(changed, expr.And(body.condition(), body.changes())), reverse || e.reverses()
 	}
 	isNever := expr.Equal(changed, expr.False)
 	if len(first) == 0 && (isNever || expr.Equal(changed, expr.True) && !reverse) {
@@ -193,8 +193,8 @@ func (n *node) changes() expr.Expr {
 	if n.items != nil {
 		name := elementName(n.at, &scope{})
 		for _, e := range n.items.each {
-			condition, body := e.change(n.at.each(name))
-			any = expr.Or(any, n.at.orEmptyList().x.Over("exists", name, expr.And(condition, body.changes())))
+			body := e.change(n.at.each(name))
+			any = expr.Or(any, n.at.orEmptyList().x.Over("exists", name, expr.And(body.condition(), body.changes())))
 		}
 		return any
 	}
@@ -301,7 +301,7 @@ func (c *converter) canApplyItems(n *node) bool {
 	}
 	item := n.at.each("item")
 	for _, of := range n.items.changes() {
-		if _, body := of(item); !c.canApply(body) {
+		if !c.canApply(of(item)) {
 			return false
 		}
 	}
@@ -404,8 +404,7 @@ func (c *converter) valueLiteral(value any, t *schema.Type, name string) expr.Ex
 func (c *converter) listLiteral(n *node, name string) expr.Expr {
 	var parts, plain []expr.Expr
 	for _, p := range n.items.plain {
-		_, body := p.change(n.at.each("item"))
-		plain = append(plain, c.objectLiteral(body, name))
+		plain = append(plain, c.objectLiteral(p.change(n.at.each("item")), name))
 	}
 	if len(plain) > 0 {
 		parts = append(parts, expr.List(plain...))
@@ -413,7 +412,7 @@ func (c *converter) listLiteral(n *node, name string) expr.Expr {
 	variable := elementName(n.at, &scope{})
 	for _, e := range n.items.each {
 		element := n.at.each(variable)
-		condition, body := e.change(element)
+		body := e.change(element)
 		var keys []field
 		for _, key := range first(n.at.types).ListKeys {
 			member := element.field(key)
@@ -426,7 +425,7 @@ func (c *converter) listLiteral(n *node, name string) expr.Expr {
 			list = n.at.x // a foreach fails without the list
 		}
 		item := c.objectLiteral(&node{at: body.at, fields: append(keys, body.fields...)}, name)
-		parts = append(parts, eachOf(list, variable, condition, item))
+		parts = append(parts, eachOf(list, variable, body.condition(), item))
 	}
 	return expr.Plus(parts...)
 }
@@ -537,12 +536,11 @@ func operationsOfItems(n *node) expr.Expr {
 			lists = append(lists, expr.List(operation("add", ofPath(n.at.path.then(end, true), nil), exprOf(p.value))))
 			continue
 		}
-		_, body := p.change(n.itemAt(atIndex(expr.Literal(i))))
-		lists = append(lists, operationsOf(body))
+		lists = append(lists, operationsOf(p.change(n.itemAt(atIndex(expr.Literal(i))))))
 	}
 	for _, e := range n.items.each {
-		condition, body := e.change(n.itemAt(anyIndex))
-		lists = append(lists, forEach(indexes(n.at.x), condition, operationsOf(body)))
+		body := e.change(n.itemAt(anyIndex))
+		lists = append(lists, forEach(indexes(n.at.x), body.condition(), operationsOf(body)))
 	}
 	return expr.Plus(lists...)
 }

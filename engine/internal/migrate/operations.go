@@ -206,11 +206,7 @@ func (c *converter) element(s *scope, l *loop) (*scope, expr.Expr, error) {
 	if element.types == nil {
 		element.kind = l.list.itemKind
 	}
-	inner, err := l.inner(element)
-	if err != nil {
-		return nil, expr.Expr{}, err
-	}
-	condition, err := l.condition(element)
+	inner, condition, err := l.element(element)
 	if err != nil {
 		return nil, expr.Expr{}, err
 	}

@@ -29,7 +29,15 @@ type node struct {
 	gone   bool
 	// union says that value already includes the items of the list.
 	union bool
+	// conditions are what the patch requires of the object, or of the item of a list, for the change.
+	conditions []expr.Expr
 }
+
+// condition joins the conditions.
+func (n *node) condition() expr.Expr { return expr.And(n.conditions...) }
+
+// isEmpty reports whether a node changes nothing.
+func (n *node) isEmpty() bool { return len(n.fields) == 0 && n.items == nil && !n.isLeaf && !n.gone }
 
 // field is a field that a patch changes.
 type field struct {
@@ -59,15 +67,14 @@ func (n *items) changes() (all []itemChange) {
 	return all
 }
 
-// itemChange returns the change to an item of a list, and the condition under which it applies.
-type itemChange func(item code) (condition expr.Expr, body *node)
+// itemChange returns the change to an item of a list.
+type itemChange func(item code) *node
 
 // plainItem is an item that the list has afterwards.
 type plainItem struct {
 	// key is the value that identifies the item; empty if it has no key.
 	key code
-	// value is the whole item; change is the change of the existing item with the key. Its
-	// condition always holds.
+	// value is the whole item; change is the change of the existing item with the key, without conditions.
 	value  any
 	change itemChange
 }
@@ -103,18 +110,18 @@ func (c *converter) reject(err error) { _ = c.failed(c.patch, err) }
 
 // changing returns a change to items that may fail. The stages after the builder ask for it again
 // for other names of the item; its errors are reported, and stop the conversion of the patch.
-func (b *builder) changing(of func(item code) (expr.Expr, *node, error)) itemChange {
+func (b *builder) changing(of func(item code) (*node, error)) itemChange {
 	path := slices.Clone(b.path)
-	return func(item code) (expr.Expr, *node) {
+	return func(item code) *node {
 		around := b.path
 		b.path = slices.Clone(path)
-		condition, body, err := of(item)
+		body, err := of(item)
 		b.path = around
 		if err != nil {
 			b.c.reject(within(err, path...))
-			return expr.False, &node{at: item}
+			return &node{at: item, conditions: []expr.Expr{expr.False}}
 		}
-		return condition, body
+		return body
 	}
 }
 
@@ -132,12 +139,11 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 	}
 	c.patch = n.Path
 	b := &builder{c: c, loop: l}
-	var conditions []expr.Expr
-	root, err := b.fields(s, patched{c.changed(), c.changed()}, n.Object(), &conditions)
+	root, err := b.fields(s, patched{c.changed(), c.changed()}, n.Object())
 	if err != nil {
 		return c.failed(n.Path, err)
 	}
-	guard := expr.And(conditions...)
+	guard := root.condition()
 	if l != nil && !l.bound {
 		some, err := l.some()
 		if err != nil {
@@ -238,8 +244,8 @@ func (n *node) inputs() (all []expr.Expr) {
 	}
 	name := elementName(n.at, &scope{})
 	for _, e := range n.items.each {
-		condition, body := e.change(n.at.each(name))
-		for _, x := range append(body.inputs(), condition) {
+		body := e.change(n.at.each(name))
+		for _, x := range append(body.inputs(), body.condition()) {
 			all = append(all, n.at.orEmptyList().x.Over("map", name, x))
 		}
 	}
@@ -249,7 +255,7 @@ func (n *node) inputs() (all []expr.Expr) {
 // some returns a condition that holds if any element of a foreach meets its preconditions.
 func (l *loop) some() (expr.Expr, error) {
 	name := elementName(l.list, l.scope)
-	condition, err := l.condition(l.list.each(name))
+	_, condition, err := l.element(l.list.each(name))
 	if err != nil {
 		return expr.Expr{}, err
 	}
@@ -259,14 +265,14 @@ func (l *loop) some() (expr.Expr, error) {
 	return l.items().Over("exists", name, condition), nil
 }
 
-// condition converts the preconditions of a foreach for an element.
-func (l *loop) condition(element code) (expr.Expr, error) {
+// element returns the scope of a foreach for an element, and its preconditions.
+func (l *loop) element(element code) (*scope, expr.Expr, error) {
 	inner, err := l.inner(element)
 	if err != nil {
-		return expr.Expr{}, err
+		return nil, expr.Expr{}, err
 	}
 	all, err := inner.preconditions(l.entry.At("preconditions"))
-	return expr.And(all...), err
+	return inner, expr.And(all...), err
 }
 
 // inner returns the scope of a foreach for an element. Names of its context are their values.
@@ -294,8 +300,8 @@ type patched struct {
 
 func (p patched) field(key string) patched { return patched{p.at.field(key), p.self.field(key)} }
 
-// fields returns the node of a map. It appends conditions to conditions.
-func (b *builder) fields(s *scope, at patched, pattern map[string]any, conditions *[]expr.Expr) (*node, error) {
+// fields returns the node of a map.
+func (b *builder) fields(s *scope, at patched, pattern map[string]any) (*node, error) {
 	n := &node{at: at.at}
 	switch pattern["$patch"] {
 	case "delete":
@@ -305,7 +311,7 @@ func (b *builder) fields(s *scope, at patched, pattern map[string]any, condition
 		return nil, noFormf("write patchesJson6902 that replaces the map", "$patch: replace for a map, whose other keys an ApplyConfiguration keeps")
 	}
 	_, err := collect(sortedKeys(without(pattern, "$patch")), func(key string) (any, error) {
-		return nil, b.field(s, n, at, key, pattern[key], conditions)
+		return nil, b.field(s, n, at, key, pattern[key])
 	})
 	return n, err
 }
@@ -341,8 +347,8 @@ func (b *builder) enter(e change.Element, err *error) (leave func()) {
 	}
 }
 
-// field adds a field of a map to its node, or its conditions to conditions.
-func (b *builder) field(s *scope, n *node, at patched, key string, pattern any, conditions *[]expr.Expr) (err error) {
+// field adds a field of a map, and its conditions, to its node.
+func (b *builder) field(s *scope, n *node, at patched, key string, pattern any) (err error) {
 	defer b.enter(change.Key(key), &err)()
 	anchor, bare := kyverno.ParseAnchor(key)
 	begin := 0
@@ -367,31 +373,39 @@ func (b *builder) field(s *scope, n *node, at patched, key string, pattern any, 
 		member.at = ofPath(at.at.path.then(part{computed: name.x}, false), at.at.elementTypes())
 	}
 	if anchor == kyverno.Condition || anchor == kyverno.Global {
-		return b.condition(s, n, member, name, pattern, conditions)
+		return b.condition(s, n, member, name, pattern)
 	}
 	if name.isConstant && slices.ContainsFunc(at.at.types, func(t *schema.Type) bool { return lacks(t, bare) }) {
 		return noFormf("leave it out: a server drops it", "the field %s of %s, which not all kinds of the rule have", bare, at.at.x)
 	}
-	child, err := b.node(s, member, pattern, conditions)
-	if child != nil {
-		n.fields = append(n.fields, field{key: name, add: anchor == kyverno.Add, node: child})
+	child, err := b.node(s, member, pattern)
+	if err == nil {
+		n.add(field{key: name, add: anchor == kyverno.Add, node: child})
 	}
 	return err
 }
 
+// add adds a field, and its conditions, unless nothing is left of it.
+func (n *node) add(f field) {
+	n.conditions = append(n.conditions, f.node.conditions...)
+	if !f.node.isEmpty() {
+		n.fields = append(n.fields, f)
+	}
+}
+
 // condition adds a condition. If its pattern only adds missing values, it adds these to the
 // node.
-func (b *builder) condition(s *scope, n *node, member patched, name code, pattern any, conditions *[]expr.Expr) error {
-	*conditions = append(*conditions, member.at.path.present())
+func (b *builder) condition(s *scope, n *node, member patched, name code, pattern any) error {
+	n.conditions = append(n.conditions, member.at.path.present())
 	if adding, _ := pattern.(map[string]any); len(adding) > 0 && onlyAdds(adding) {
-		child, err := b.fields(s, member, adding, conditions)
+		child, err := b.fields(s, member, adding)
 		if err == nil {
-			n.fields = append(n.fields, field{key: name, node: child})
+			n.add(field{key: name, node: child})
 		}
 		return err
 	}
 	x, err := b.scope(s, member).pattern(member.at, pattern)
-	*conditions = append(*conditions, x)
+	n.conditions = append(n.conditions, x)
 	return err
 }
 
@@ -411,8 +425,8 @@ func (b *builder) scope(s *scope, at patched) *scope {
 	return &copied
 }
 
-// node returns the node of any value; nil if nothing is left of it.
-func (b *builder) node(s *scope, at patched, pattern any, conditions *[]expr.Expr) (*node, error) {
+// node returns the node of any value.
+func (b *builder) node(s *scope, at patched, pattern any) (*node, error) {
 	k, own := literal(pattern).kind, at.at.kind
 	if (k == object || k == list) && (own == text || own == number || own == boolean) {
 		return nil, noFormf("write a single value", "a map or a list for %s, which is a single value", at.at.x)
@@ -421,19 +435,14 @@ func (b *builder) node(s *scope, at patched, pattern any, conditions *[]expr.Exp
 	case nil:
 		return &node{at: at.at, gone: true}, nil
 	case map[string]any:
-		n, err := b.fields(s, at, pattern, conditions)
-		if err != nil || n.gone || n.isLeaf || len(n.fields) > 0 {
-			return n, err
+		if len(pattern) == 0 {
+			return &node{at: at.at, value: keyed{}, isLeaf: true}, nil
 		}
-		if len(pattern) > 0 {
-			return nil, nil
-		}
-		n.value, n.isLeaf = keyed{}, true
-		return n, nil
+		return b.fields(s, at, pattern)
 	case []any:
 		if len(pattern) > 0 {
 			if _, ok := pattern[0].(map[string]any); ok {
-				return b.list(s, at, pattern, conditions)
+				return b.list(s, at, pattern)
 			}
 		}
 		n, err := b.leaf(s, at, pattern)
@@ -465,7 +474,7 @@ func mergesItems(t *schema.Type) bool {
 }
 
 // list returns the node of a list of maps.
-func (b *builder) list(s *scope, at patched, pattern []any, conditions *[]expr.Expr) (*node, error) {
+func (b *builder) list(s *scope, at patched, pattern []any) (*node, error) {
 	n := &node{at: at.at, items: &items{}}
 	if t := first(at.at.types); t != nil && mergesItems(t) && t.MergeKey != "" {
 		n.items.keys = []string{t.MergeKey}
@@ -481,12 +490,12 @@ func (b *builder) list(s *scope, at patched, pattern []any, conditions *[]expr.E
 	}
 	var problems error
 	for i, item := range pattern {
-		problems = errors.Join(problems, b.item(s, n.items, patched{at.at, at.self.item(i)}, i, item, conditions))
+		problems = errors.Join(problems, b.item(s, n, patched{at.at, at.self.item(i)}, i, item))
 	}
-	if problems != nil || len(n.items.plain)+len(n.items.each) == 0 {
-		return nil, problems
+	if len(n.items.plain)+len(n.items.each) == 0 {
+		n.items = nil
 	}
-	return n, nil
+	return n, problems
 }
 
 // mergesDifferently reports a list that Kyverno merges by other rules than a server. With +( ), only a
@@ -510,9 +519,8 @@ func (b *builder) mergesDifferently(at patched, t *schema.Type, pattern []any) e
 	return nil
 }
 
-// item adds an item of a patch to the changes of the list at a place, or its condition to
-// conditions.
-func (b *builder) item(s *scope, to *items, at patched, i int, item any, conditions *[]expr.Expr) (err error) {
+// item adds an item of a patch to the node of its list, as a change or as a condition.
+func (b *builder) item(s *scope, n *node, at patched, i int, item any) (err error) {
 	defer b.enter(change.Index(i), &err)()
 	object, ok := item.(map[string]any)
 	if !ok {
@@ -521,16 +529,16 @@ func (b *builder) item(s *scope, to *items, at patched, i int, item any, conditi
 	switch {
 	case b.isElement(object):
 		b.loop.bound = true
-		to.each = append(to.each, each{b.elements(at, object), b.loop})
+		n.items.each = append(n.items.each, each{b.elements(at, object), b.loop})
 	case kyverno.HasGlobalAnchors(object): // one item must meet the condition
 		name := elementName(at.at, s)
-		condition, _ := b.some(s, at.self, object)(at.at.each(name))
-		*conditions = append(*conditions, at.at.present(), at.at.x.Over("exists", name, condition))
+		body := b.some(s, at.self, object)(at.at.each(name))
+		n.conditions = append(n.conditions, at.at.present(), at.at.x.Over("exists", name, body.condition()))
 	case kyverno.HasAnchors(object):
-		to.each = append(to.each, each{change: b.some(s, at.self, object)})
+		n.items.each = append(n.items.each, each{change: b.some(s, at.self, object)})
 	default:
-		child, err := b.plain(s, at, object, to.keys)
-		to.plain = append(to.plain, child)
+		child, err := b.plain(s, at, object, n.items.keys)
+		n.items.plain = append(n.items.plain, child)
 		return err
 	}
 	return nil
@@ -560,21 +568,19 @@ func isElementName(text string) bool {
 func (b *builder) elements(at patched, pattern map[string]any) itemChange {
 	rest := maps.Clone(pattern)
 	maps.DeleteFunc(rest, func(key string, _ any) bool { _, bare := kyverno.ParseAnchor(key); return bare == "name" })
-	return b.changing(func(item code) (expr.Expr, *node, error) {
+	return b.changing(func(item code) (*node, error) {
 		if !b.loop.goesThrough(at.at) {
-			return expr.Expr{}, nil, noFormf("go through the list that the patch changes", "a foreach over %s that changes %s", b.loop.list.x, at.at.x)
+			return nil, noFormf("go through the list that the patch changes", "a foreach over %s that changes %s", b.loop.list.x, at.at.x)
 		}
-		condition, err := b.loop.condition(item)
+		inner, condition, err := b.loop.element(item)
 		if err != nil {
-			return expr.Expr{}, nil, err
+			return nil, err
 		}
-		conditions := []expr.Expr{condition}
-		inner, err := b.loop.inner(item)
-		if err != nil {
-			return expr.Expr{}, nil, err
+		body, err := b.fields(inner, patched{item, at.self}, rest)
+		if err == nil {
+			body.conditions = slices.Insert(body.conditions, 0, condition)
 		}
-		body, err := b.fields(inner, patched{item, at.self}, rest, &conditions)
-		return expr.And(conditions...), body, err
+		return body, err
 	})
 }
 
@@ -588,33 +594,36 @@ func (l *loop) goesThrough(list code) bool {
 
 // some returns the change to the items that meet the conditions of an item of a patch.
 func (b *builder) some(s *scope, self code, pattern map[string]any) itemChange {
-	return b.changing(func(item code) (expr.Expr, *node, error) {
+	return b.changing(func(item code) (*node, error) {
 		var conditions []expr.Expr
 		rest := pattern
 		if name, ok := pattern["name"].(string); ok { // a plain name selects
 			selected, err := s.text(name)
 			if err != nil {
-				return expr.Expr{}, nil, within(err, change.Key("name"))
+				return nil, within(err, change.Key("name"))
 			}
 			same, err := s.equals(withKind(item.field("name"), text), selected)
 			if err != nil {
-				return expr.Expr{}, nil, within(err, change.Key("name"))
+				return nil, within(err, change.Key("name"))
 			}
 			conditions, rest = []expr.Expr{same}, without(pattern, "name")
 		}
-		body, err := b.fields(s, patched{item, self}, rest, &conditions)
-		return simplifyName(item, conditions), body, err
+		body, err := b.fields(s, patched{item, self}, rest)
+		if err == nil {
+			body.conditions = withoutName(item, append(conditions, body.conditions...))
+		}
+		return body, err
 	})
 }
 
-// simplifyName joins conditions. It leaves out the test that an item has a name, if all items
-// have one.
-func simplifyName(item code, conditions []expr.Expr) expr.Expr {
-	if name := item.field("name"); name.maybe.IsZero() && name.kind == text {
-		isNamed := expr.Compare(name.x, "!=", expr.Literal(""))
-		conditions = slices.DeleteFunc(conditions, func(x expr.Expr) bool { return expr.Equal(x, isNamed) })
+// withoutName leaves out the condition that an item has a name, if all items have one.
+func withoutName(item code, conditions []expr.Expr) []expr.Expr {
+	name := item.field("name")
+	if !name.maybe.IsZero() || name.kind != text {
+		return conditions
 	}
-	return expr.And(conditions...)
+	isNamed := expr.Compare(name.x, "!=", expr.Literal(""))
+	return slices.DeleteFunc(conditions, func(x expr.Expr) bool { return expr.Equal(x, isNamed) })
 }
 
 // plain returns an item that the list has afterwards.
@@ -623,11 +632,7 @@ func (b *builder) plain(s *scope, at patched, pattern map[string]any, keys []str
 	if err != nil {
 		return plainItem{}, err
 	}
-	item := plainItem{value: value, change: b.changing(func(item code) (expr.Expr, *node, error) {
-		var none []expr.Expr
-		body, err := b.fields(s, patched{item, at.self}, pattern, &none)
-		return expr.True, body, err
-	})}
+	item := plainItem{value: value, change: b.changing(func(item code) (*node, error) { return b.fields(s, patched{item, at.self}, pattern) })}
 	for _, key := range keys {
 		if pattern[key] == nil {
 			return item, noFormf("give the item its "+key, "an item without %q, by which the items of %s are told apart", key, at.at.x)
