@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
+	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
@@ -431,13 +432,9 @@ func (c code) orEmptyList() code {
 func (c code) asText() (code, error) {
 	switch {
 	case c.isConstant:
-		switch value := c.constant.(type) {
-		case string:
-			return literal(value), nil
-		case int64:
-			return literal(strconv.FormatInt(value, 10)), nil
-		case bool:
-			return literal(strconv.FormatBool(value)), nil
+		switch c.constant.(type) {
+		case string, int64, bool:
+			return literal(jmespath.Text(c.constant)), nil
 		}
 		return code{}, noFormf("write its text", "a %s as part of a text", nameOf(c.constant))
 	case c.kind == text:
@@ -487,16 +484,8 @@ func literal(value any) code {
 // write returns the expression of a value that may contain code; typ identifies its CEL type.
 func write(value any) (x expr.Expr, typ string) {
 	switch value := value.(type) {
-	case nil:
-		return expr.Literal(nil), "null"
-	case string:
-		return expr.Literal(value), "string"
-	case bool:
-		return expr.Literal(value), "bool"
-	case int64:
-		return expr.Literal(value), "int"
-	case float64:
-		return expr.Literal(value), "double"
+	case nil, string, bool, int64, float64:
+		return expr.Literal(value), fmt.Sprintf("%T", value)
 	case code:
 		if value.isConstant {
 			return write(value.constant)

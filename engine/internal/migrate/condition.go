@@ -499,13 +499,9 @@ func inRange(value code, from, to string, outside bool) (expr.Expr, error) {
 	if outside {
 		signs = []string{"<", ">"}
 	}
-	low, err := compares(value, signs[0]+from)
-	if err != nil {
-		return expr.Expr{}, err
-	}
-	high, err := compares(value, signs[1]+to)
+	ends, err := collect([]string{signs[0] + from, signs[1] + to}, func(end string) (expr.Expr, error) { return compares(value, end) })
 	if outside {
-		return expr.Or(low, high), err
+		return expr.Or(ends...), err
 	}
-	return expr.And(low, high), err
+	return expr.And(ends...), err
 }

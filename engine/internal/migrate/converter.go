@@ -188,7 +188,7 @@ func (c *converter) patches(s *scope, n policy.Node) error {
 // object returns the object of the request.
 func (c *converter) object() code {
 	if c.targets != nil {
-		return ofPath(&path{root: expr.Ident(requestRoot).Select("object")}, c.types)
+		return ofPath(&path{root: ofRequest("object")}, c.types)
 	}
 	return variableOf("object", c.types)
 }
@@ -376,7 +376,7 @@ func (c *converter) lookup(function, apiVersion, resource string, namespace, nam
 	args := []expr.Expr{expr.Literal(apiVersion), expr.Literal(resource)}
 	if c.rule.Namespace == "" {
 		args = append(args, namespace.x)
-	} else if variable, steps, ok := namespace.x.AsChain(); namespace.constant != c.rule.Namespace && !(ok && variable == requestRoot && len(steps) == 1 && steps[0].Key == "namespace") {
+	} else if namespace.constant != c.rule.Namespace && !expr.Equal(namespace.x, ofRequest("namespace")) {
 		return code{}, noFormf("use a ClusterPolicy", "a NamespacedMutatingPolicy that reads objects of other namespaces")
 	}
 	found := code{kind: object}

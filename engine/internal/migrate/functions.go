@@ -85,11 +85,7 @@ func (s *scope) call(n jmespath.Node) (code, error) {
 		if child.Op == jmespath.OpReference {
 			return code{}, noFormf("write it in CEL by hand", "the function %s of JMESPath", n.Name)
 		}
-		c, err := s.node(child)
-		if err == nil && c.isRoot() {
-			err = noFormf("name the fields that matter", "%s as a whole", c.root())
-		}
-		return c, err
+		return s.valued(child)
 	})
 	if err != nil {
 		return code{}, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,13 +91,10 @@ type scope struct {
 }
 
 func (s *scope) with(name string, c code) *scope {
-	child := &scope{rule: s.rule, vars: map[string]code{name: c}, current: s.current, self: s.self}
-	for other, c := range s.vars {
-		if other != name {
-			child.vars[other] = c
-		}
-	}
-	return child
+	child := *s
+	child.vars = maps.Clone(s.vars)
+	child.vars[name] = c
+	return &child
 }
 
 func (s *scope) at(c code) *scope { return &scope{rule: s.rule, vars: s.vars, current: &c} }
@@ -273,6 +271,15 @@ func (s *scope) node(n jmespath.Node) (code, error) {
 	return c, atPart(err, n)
 }
 
+// valued converts a part of an expression that must have a value of its own.
+func (s *scope) valued(n jmespath.Node) (code, error) {
+	c, err := s.node(n)
+	if err == nil && c.isRoot() {
+		err = noFormf("name the fields that matter", "%s as a whole", c.root())
+	}
+	return c, err
+}
+
 // atPart returns an error as an error in a part of an expression, unless it is in a part of this already.
 func atPart(err error, n jmespath.Node) error {
 	return moved(err, func(e *noForm) {
@@ -331,6 +338,9 @@ const (
 	requestRoot = "request"
 	imagesRoot  = "images"
 )
+
+// ofRequest returns a field of the request.
+func ofRequest(key string) expr.Expr { return expr.Ident(requestRoot).Select(key) }
 
 // isRoot reports whether a value is request or images, or a part of images.
 func (c code) isRoot() bool { return c.x.IsZero() && c.path != nil }
@@ -404,7 +414,7 @@ func (s *scope) named(name code) (code, error) {
 }
 
 func serviceAccount(part string) expr.Expr {
-	return expr.Call("parseServiceAccount", expr.Ident(requestRoot).Select("userInfo").Select("username")).Select(part)
+	return expr.Call("parseServiceAccount", ofRequest("userInfo").Select("username")).Select(part)
 }
 
 // selected returns what the second operand selects from the first. After a pipe, a missing value
@@ -479,16 +489,13 @@ func (s *scope) either(n jmespath.Node) (code, error) {
 		}
 		first = first.Children[1]
 	}
-	left, err := s.node(first)
+	left, err := s.valued(first)
 	if err != nil {
 		return code{}, err
 	}
-	right, err := s.node(n.Children[1])
+	right, err := s.valued(n.Children[1])
 	if err != nil {
 		return code{}, err
-	}
-	if left.isRoot() || right.isRoot() {
-		return code{}, noFormf("name the fields that matter", "request or images as a whole")
 	}
 	if condition.IsZero() {
 		return left.or(right), nil
@@ -547,10 +554,7 @@ func (c code) or(other code) code {
 }
 
 // isOperation reports whether a value is the operation of the request, which is never empty.
-func (c code) isOperation() bool {
-	variable, steps, ok := c.x.AsChain()
-	return ok && variable == requestRoot && len(steps) == 1 && steps[0].Key == "operation"
-}
+func (c code) isOperation() bool { return expr.Equal(c.x, ofRequest("operation")) }
 
 // orMaybe returns the value or another one, which may be missing, too. Then the result is null.
 func (c code) orMaybe(other code) code {
@@ -604,12 +608,9 @@ func (s *scope) truth(n jmespath.Node) (expr.Expr, error) {
 	case jmespath.OpCompare:
 		return s.comparison(n)
 	}
-	c, err := s.node(n)
+	c, err := s.valued(n)
 	if err != nil {
 		return expr.Expr{}, err
-	}
-	if c.isRoot() {
-		return expr.Expr{}, noFormf("name the fields that matter", "%s as a whole", c.root())
 	}
 	return c.truth(), nil
 }
@@ -653,16 +654,15 @@ func (s *scope) logic(n jmespath.Node) (code, error) {
 
 // comparison converts a comparison. A missing operand is null.
 func (s *scope) comparison(n jmespath.Node) (expr.Expr, error) {
-	var operands [2]code
-	for i, child := range n.Children {
+	operands, err := collect(n.Children, func(child jmespath.Node) (code, error) {
 		c, err := s.node(child)
-		if err != nil {
-			return expr.Expr{}, err
+		if err == nil && (c.isRoot() || !c.given.IsZero()) {
+			err = noFormf("give a default with ||", "a comparison with a selection that may be null")
 		}
-		if c.isRoot() || !c.given.IsZero() {
-			return expr.Expr{}, noFormf("give a default with ||", "a comparison with a selection that may be null")
-		}
-		operands[i] = c
+		return c, err
+	})
+	if err != nil {
+		return expr.Expr{}, err
 	}
 	a, b := operands[0], operands[1]
 	if a.isNumber() != b.isNumber() || n.Name != "==" && n.Name != "!=" {

@@ -31,7 +31,7 @@ type constraints struct {
 // narrows narrows the operations of the resource rules, if a condition only tests the operation.
 func (c *converter) narrows(condition expr.Expr) bool {
 	read, operator, other, ok := condition.AsComparison()
-	if variable, steps, isChain := read.AsChain(); !ok || !isChain || variable != requestRoot || len(steps) != 1 || steps[0].Key != "operation" {
+	if !ok || !expr.Equal(read, ofRequest("operation")) {
 		return false
 	}
 	items := []expr.Expr{other}
@@ -127,7 +127,7 @@ func (c *converter) blockConditions(n policy.Node, blocks []policy.Node, all boo
 			if i == 0 {
 				c.selectors(block.At("resources"))
 			}
-			texts, err := c.block(block, i > 0, i == 0)
+			texts, err := c.block(block, i == 0)
 			if err != nil {
 				return err
 			}
@@ -159,7 +159,7 @@ func (c *converter) blockConditions(n policy.Node, blocks []policy.Node, all boo
 // blocks returns the condition that one of several blocks matches, or all of them.
 func (c *converter) blocks(blocks []policy.Node, all bool) (expr.Expr, error) {
 	each, err := collect(blocks, func(block policy.Node) (expr.Expr, error) {
-		conditions, err := c.block(block, true, false)
+		conditions, err := c.block(block, false)
 		return join(conditions), err
 	})
 	if all {
@@ -266,14 +266,14 @@ func (c *converter) selectors(resources policy.Node) {
 	}
 }
 
-// block returns the conditions of a block besides the kinds in the rules; withKinds adds the
-// kinds. selected says that the selectors of the block have been moved already.
-func (c *converter) block(n policy.Node, withKinds, selected bool) (all []condition, err error) {
+// block returns the conditions of a block. selected says that its kinds and selectors are those of the
+// policy.
+func (c *converter) block(n policy.Node, selected bool) (all []condition, err error) {
 	resources := n.At("resources")
-	if withKinds {
+	if !selected {
 		all = append(all, condition{"kinds", c.kindsCondition(resources.At("kinds"))})
 		if operations := resources.At("operations"); operations.Given() {
-			all = append(all, condition{"operations", amongPatterns(expr.Ident(requestRoot).Select("operation"), operations.Texts())})
+			all = append(all, condition{"operations", amongPatterns(ofRequest("operation"), operations.Texts())})
 		}
 	}
 	all = append(all, c.identity(resources)...)
@@ -353,7 +353,7 @@ func (c *converter) namespace(name code) expr.Expr {
 
 // kindsCondition returns a test whether the object is of one of several kinds.
 func (c *converter) kindsCondition(n policy.Node) expr.Expr {
-	object, kind := c.object().x, expr.Ident(requestRoot).Select("kind")
+	object, kind := c.object().x, ofRequest("kind")
 	var any []expr.Expr
 	for _, entry := range n.Texts() {
 		p := kyverno.ParseKind(entry)
@@ -377,21 +377,17 @@ func (c *converter) kindsCondition(n policy.Node) expr.Expr {
 func labeled(labels code, key, value string) expr.Expr {
 	if !wildcard.Has(key) {
 		member := labels.field(key)
-		if !wildcard.Has(value) {
-			return expr.And(orNone(member, value), expr.Is(member.orValue(literal("")).x, expr.Literal(value)))
+		if wildcard.Has(value) {
+			return expr.And(member.present(), matchesWildcard(member.x, value))
 		}
-		return expr.And(member.present(), matchesWildcard(member.x, value))
+		is := expr.Is(member.orValue(literal("")).x, expr.Literal(value))
+		if value == "" {
+			return expr.And(member.present(), is)
+		}
+		return is
 	}
 	all, k := labels.orValue(literal(keyed{})).x, expr.Ident("k")
 	return all.Over("exists", "k", expr.And(matchesWildcard(k, key), matchesWildcard(all.Index(k), value)))
-}
-
-// orNone returns the condition that a label exists, which an empty value needs.
-func orNone(label code, value string) expr.Expr {
-	if value != "" {
-		return expr.True
-	}
-	return label.present()
 }
 
 // selector converts a label selector.
@@ -435,7 +431,7 @@ func (c *converter) users(n policy.Node) (expr.Expr, error) {
 			return expr.True, c.refuse(of.Path, "Kyverno looks up roles in the bindings of the cluster, and a MutatingPolicy does not know them", "name users or groups among the subjects in their place")
 		}
 	}
-	user := expr.Ident(requestRoot).Select("userInfo")
+	user := ofRequest("userInfo")
 	var any []expr.Expr
 	for _, s := range n.At("subjects").Items() {
 		switch s.At("kind").Text() {

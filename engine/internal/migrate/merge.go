@@ -3,6 +3,7 @@ package migrate
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -206,13 +207,8 @@ func (c *converter) selected() condition {
 
 // canJoin reports whether two rules can become one policy.
 func (c *converter) canJoin(other *converter) bool {
-	return slices.EqualFunc(c.matched.rules, other.matched.rules, resourceRule.equal) && change.Equal(c.matched.namespaces, other.matched.namespaces) &&
+	return reflect.DeepEqual(c.matched.rules, other.matched.rules) && change.Equal(c.matched.namespaces, other.matched.namespaces) &&
 		c.targets == nil && other.targets == nil
-}
-
-func (r resourceRule) equal(other resourceRule) bool {
-	return slices.Equal(r.groups, other.groups) && slices.Equal(r.versions, other.versions) &&
-		slices.Equal(r.operations, other.operations) && slices.Equal(r.resources, other.resources)
 }
 
 // join appends the mutations of another rule to the mutations of this rule. It reports rules

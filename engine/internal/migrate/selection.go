@@ -59,16 +59,14 @@ func (s *scope) projection(n jmespath.Node) (code, error) {
 func mapped(of code, name string, condition expr.Expr, each code) code {
 	condition = expr.And(condition, each.present())
 	isItem := expr.Equal(each.x, expr.Ident(name))
-	make := func(of code) code {
+	return of.orNullIfMissing(func(of code) code {
 		result := code{x: of.x, kind: list}
 		switch always := expr.Equal(condition, expr.True); {
 		case isItem && always:
 		case isItem:
 			result.x = of.x.Over("filter", name, condition)
-		case always:
-			result.x = of.x.Over("map", name, each.x)
 		default:
-			result.x = of.x.Over("map", name, condition, each.x)
+			result.x = eachOf(of.x, name, condition, each.x)
 		}
 		if isItem {
 			result.types, result.itemKind = of.types, of.itemKind
@@ -76,11 +74,15 @@ func mapped(of code, name string, condition expr.Expr, each code) code {
 			result.itemKind = each.kind
 		}
 		return result
-	}
-	result := make(of)
-	if of.mayMiss() || of.orEmpty != nil {
-		empty := make(of.orEmptyList())
-		result.orEmpty, result.given, result.isNull = &empty, of.present(), true
+	})
+}
+
+// orNullIfMissing returns what is made of a list: null, or something empty, if the list is missing.
+func (c code) orNullIfMissing(made func(list code) code) code {
+	result := made(c)
+	if c.mayMiss() || c.orEmpty != nil {
+		empty := made(c.orEmptyList())
+		result.orEmpty, result.given, result.isNull = &empty, c.present(), true
 	}
 	return result
 }
@@ -105,19 +107,9 @@ func (s *scope) flattened(n jmespath.Node) (code, error) {
 		return code{}, noFormf("", "[] after a value that is no list")
 	}
 	if c.itemKind == list || slices.ContainsFunc(c.types, func(t *schema.Type) bool { return kindOfType(t.ItemType()) == list }) {
-		flat := func(c code) code { return computed(c.x.Call("flatten"), list) }
-		result := flat(c)
-		if c.orEmpty != nil || c.mayMiss() {
-			empty := flat(c.orEmptyList())
-			result.orEmpty, result.given, result.isNull = &empty, c.present(), true
-		}
-		return result, nil
+		return c.orNullIfMissing(func(c code) code { return computed(c.x.Call("flatten"), list) }), nil
 	}
-	if !c.maybe.IsZero() { // the selection from a missing list is null
-		empty := c.orEmptyList()
-		c.given, c.orEmpty, c.isNull = c.present(), &empty, true
-	}
-	return c, nil
+	return c.orNullIfMissing(func(c code) code { return c }), nil
 }
 
 // concatenated converts `[a, b][]` for lists.

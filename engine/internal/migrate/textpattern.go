@@ -60,13 +60,10 @@ func (p textPattern) compared(x expr.Expr, sign string) expr.Expr {
 // equals returns a test whether a text is equal to the pattern in a condition, where a quantity
 // is only equal to quantities.
 func (p textPattern) equals(x expr.Expr) expr.Expr {
-	switch {
-	case p.isDuration || p.isQuantity:
-		return p.compared(x, "==")
-	case wildcard.Has(p.text) && strings.Trim(p.text, "*?0123456789.+-eEnumkKMGTPi") == "":
-		return expr.And(expr.Not(isQuantity(x)), matchesWildcard(x, p.text))
+	if wildcard.Has(p.text) && strings.Trim(p.text, "*?0123456789.+-eEnumkKMGTPi") == "" {
+		return expr.And(expr.Not(isQuantity(x)), p.matches(x))
 	}
-	return matchesWildcard(x, p.text)
+	return p.matches(x)
 }
 
 // matches returns a test whether a text matches the pattern in an anchor.
