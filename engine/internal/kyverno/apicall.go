@@ -92,21 +92,21 @@ func (s *scope) get(e *entry, text string) (any, error) {
 	if clean == "/version" {
 		return s.version(), nil
 	}
-	address, ok := parseAddress(clean)
+	address, ok := ParseAddress(strings.Split(strings.TrimPrefix(clean, "/"), "/")...)
 	if !ok {
 		return nil, errNotAnswered
 	}
 	if own := e.rule.policy.namespace; own != "" && address.within() != own {
 		return nil, fmt.Errorf("the path must lead to namespace %s, to which the policy is confined", own)
 	}
-	kind := s.evaluation.request.Schemas.LookupResource(address.resource)
+	kind := s.evaluation.request.Schemas.LookupResource(address.Resource)
 	switch {
 	case kind == nil:
-		return nil, &absentError{source.Messagef("the resource %s is not known", source.Result(address.resource.String())), giveKind}
-	case kind.Namespaced && address.namespace == "" && address.name != "", !kind.Namespaced && address.namespace != "":
+		return nil, &absentError{source.Messagef("the resource %s is not known", source.Result(address.Resource.String())), giveKind}
+	case kind.Namespaced && address.Namespace == "" && address.Name != "", !kind.Namespaced && address.Namespace != "":
 		return nil, &absentError{source.Messagef("a server has nothing at %s", source.Result(clean)), "correct the path"}
 	}
-	if address.name != "" {
+	if address.Name != "" {
 		return s.object(kind, address)
 	}
 	return s.list(e, kind, address, parsed.RawQuery)
@@ -117,60 +117,59 @@ func (s *scope) version() map[string]any {
 	return map[string]any{"major": "1", "minor": strconv.Itoa(s.evaluation.program.minor)}
 }
 
-// address is the target of a path: an object or, without a name, all objects of a resource.
-type address struct {
-	resource        gvk.Resource
-	namespace, name string
+// Address is the target of a path of the API: an object or, without a name, all objects of a resource.
+type Address struct {
+	Resource        gvk.Resource
+	Namespace, Name string
 }
 
 // within returns the namespace of a path, or the Namespace that it names; "" for other paths.
-func (a address) within() string {
-	if a.resource == (gvk.Resource{Version: "v1", Resource: "namespaces"}) {
-		return a.name
+func (a Address) within() string {
+	if a.Resource == (gvk.Resource{Version: "v1", Resource: "namespaces"}) {
+		return a.Name
 	}
-	return a.namespace
+	return a.Namespace
 }
 
-// parseAddress parses the path of an object or of a list. ok is false for other paths.
-func parseAddress(clean string) (a address, ok bool) {
-	parts := strings.Split(strings.TrimPrefix(clean, "/"), "/")
+// ParseAddress parses the parts of the path of an object or of a list. ok is false for other paths.
+func ParseAddress(parts ...string) (a Address, ok bool) {
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
-		a.resource.Version, parts = parts[1], parts[2:]
+		a.Resource.Version, parts = parts[1], parts[2:]
 	case len(parts) > 3 && parts[0] == "apis":
-		a.resource.Group, a.resource.Version, parts = parts[1], parts[2], parts[3:]
+		a.Resource.Group, a.Resource.Version, parts = parts[1], parts[2], parts[3:]
 	default:
 		return a, false
 	}
 	if len(parts) > 2 && parts[0] == "namespaces" {
-		a.namespace, parts = parts[1], parts[2:]
+		a.Namespace, parts = parts[1], parts[2:]
 	}
-	a.resource.Resource = parts[0]
+	a.Resource.Resource = parts[0]
 	if len(parts) > 1 {
-		a.name = parts[1]
+		a.Name = parts[1]
 	}
 	return a, len(parts) <= 2
 }
 
 // object answers the request for one object.
-func (s *scope) object(kind *schema.Kind, a address) (any, error) {
+func (s *scope) object(kind *schema.Kind, a Address) (any, error) {
 	if kind.Kind == namespaceKind {
-		object, known, err := s.evaluation.request.Snapshot.Namespace(a.name)
+		object, known, err := s.evaluation.request.Snapshot.Namespace(a.Name)
 		if err == nil && !known {
-			s.evaluation.warnAssumed(a.name, "asks for the namespace")
+			s.evaluation.warnAssumed(a.Name, "asks for the namespace")
 		}
 		return object, err
 	}
-	object, err := s.evaluation.request.Lookup(kind, a.namespace, a.name)
+	object, err := s.evaluation.request.Lookup(kind, a.Namespace, a.Name)
 	if err != nil {
 		return nil, notConverted(err)
 	}
 	if object != nil {
 		return object, nil
 	}
-	name := a.name
-	if a.namespace != "" {
-		name = a.namespace + "/" + name
+	name := a.Name
+	if a.Namespace != "" {
+		name = a.Namespace + "/" + name
 	}
 	return nil, &absentError{source.Messagef("the %s %s is not in the input", source.Result(kind.Kind.Kind), source.Result(name)), giveObject}
 }
@@ -181,19 +180,19 @@ func notConverted(err error) error {
 }
 
 // list answers the request for all objects of a resource that a query selects.
-func (s *scope) list(e *entry, kind *schema.Kind, a address, query string) (any, error) {
+func (s *scope) list(e *entry, kind *schema.Kind, a Address, query string) (any, error) {
 	selects, err := parseQuery(query)
 	if err != nil {
 		return nil, err
 	}
-	objects, given, err := s.evaluation.request.LookupAll(kind, a.namespace, selects.names)
+	objects, given, err := s.evaluation.request.LookupAll(kind, a.Namespace, selects.names)
 	if err != nil {
 		return nil, notConverted(err)
 	}
 	if !given {
 		where := source.Messagef("")
-		if a.namespace != "" {
-			where = source.Messagef(" of namespace %s", source.Result(a.namespace))
+		if a.Namespace != "" {
+			where = source.Messagef(" of namespace %s", source.Result(a.Namespace))
 		}
 		s.assume(e, source.Messagef("there is no %s%v in the input, so that the list is empty", source.Result(kind.Kind.Kind), where))
 	}
@@ -309,15 +308,15 @@ func readAt(text string, minor int) (read policy.Read, ok bool) {
 		return read, true
 	}
 	clean := path.Clean(parsed.Path)
-	address, ok := parseAddress(clean)
+	address, ok := ParseAddress(strings.Split(strings.TrimPrefix(clean, "/"), "/")...)
 	if !ok {
 		return read, strings.Contains(clean, noValue)
 	}
-	read.Namespace, read.Name = literal(address.namespace), literal(address.name)
-	if known := schema.BuiltinOf(minor).LookupResource(address.resource); known != nil {
+	read.Namespace, read.Name = literal(address.Namespace), literal(address.Name)
+	if known := schema.BuiltinOf(minor).LookupResource(address.Resource); known != nil {
 		read.Kind = known.Kind
-	} else if literal(address.resource.String()) != "" {
-		read.Resource = address.resource
+	} else if literal(address.Resource.String()) != "" {
+		read.Resource = address.Resource
 	}
 	return read, true
 }

@@ -18,7 +18,9 @@ import (
 
 // converter converts one rule to one policy.
 type converter struct {
-	rule    kyverno.Rule
+	rule kyverno.Rule
+	// name is the name of the policy.
+	name    string
 	schemas *schema.Registry
 	// isNative says that the policy is for API servers, not for Kyverno.
 	isNative bool
@@ -367,13 +369,14 @@ func (s *scope) configMap(n policy.Node) (code, error) {
 			return code{}, err
 		}
 	}
-	return s.rule.lookup("Get", "v1", "configmaps", namespace, name)
+	return s.rule.lookup("Get", gvk.Resource{Version: "v1", Resource: "configmaps"}, namespace, name)
 }
 
 // lookup returns a call that reads objects from the cluster. A namespaced policy can only read
 // objects of its namespace.
-func (c *converter) lookup(function, apiVersion, resource string, namespace, name code) (code, error) {
-	args := []expr.Expr{expr.Literal(apiVersion), expr.Literal(resource)}
+func (c *converter) lookup(function string, resource gvk.Resource, namespace, name code) (code, error) {
+	apiVersion := gvk.Kind{Group: resource.Group, Version: resource.Version}.APIVersion()
+	args := []expr.Expr{expr.Literal(apiVersion), expr.Literal(resource.Resource)}
 	if c.rule.Namespace == "" {
 		args = append(args, namespace.x)
 	} else if namespace.constant != c.rule.Namespace && !expr.Equal(namespace.x, ofRequest("namespace")) {
@@ -382,7 +385,7 @@ func (c *converter) lookup(function, apiVersion, resource string, namespace, nam
 	found := code{kind: object}
 	if !name.x.IsZero() {
 		args = append(args, name.x)
-		found.types = c.typesOf(apiVersion, resource)
+		found.types = c.typesOf(resource)
 	}
 	found.x = expr.Ident("resource").Call(function, args...)
 	if function == "List" { // whose type has no list of items to go through
@@ -392,12 +395,8 @@ func (c *converter) lookup(function, apiVersion, resource string, namespace, nam
 }
 
 // typesOf returns the type of a resource, if it is known.
-func (c *converter) typesOf(apiVersion, resource string) []*schema.Type {
-	group, version, found := strings.Cut(apiVersion, "/")
-	if !found {
-		group, version = "", apiVersion
-	}
-	if kind := c.schemas.LookupResource(gvk.Resource{Group: group, Version: version, Resource: resource}); kind != nil && kind.Type() != nil {
+func (c *converter) typesOf(resource gvk.Resource) []*schema.Type {
+	if kind := c.schemas.LookupResource(resource); kind != nil && kind.Type() != nil {
 		return []*schema.Type{kind.Type()}
 	}
 	return nil
@@ -409,22 +408,7 @@ func (s *scope) apiCall(n policy.Node) (code, error) {
 		return code{}, noFormf("write it with http.Get or http.Post", "a call of a service")
 	}
 	path := n.At("urlPath")
-	apiVersion, resource, namespace, name, ok := resourceOf(path.Text())
-	if !ok {
-		return code{}, placed(noFormf("write it with resource.Get, resource.List or http.Get", "a call of %s", path.Text()), path.Path)
-	}
-	function, named := "List", code{}
-	of, err := s.key(namespace)
-	if name.text != "" {
-		var nameErr error
-		function = "Get"
-		named, nameErr = s.key(name)
-		err = errors.Join(err, nameErr)
-	}
-	if err != nil {
-		return code{}, placed(err, path.Path)
-	}
-	found, err := s.rule.lookup(function, apiVersion, resource, of, named)
+	found, err := s.called(path.Text())
 	if err != nil {
 		return code{}, placed(err, path.Path)
 	}
@@ -435,32 +419,31 @@ func (s *scope) apiCall(n policy.Node) (code, error) {
 	return result, err
 }
 
-// key converts a part of a path.
-func (s *scope) key(k pathKey) (code, error) {
-	c, err := s.text(k.text)
-	return c, inText(err, k.at)
-}
-
-// resourceOf returns the parts of the path of a URL: /api/v1/namespaces/NAMESPACE/RESOURCE/NAME,
-// /apis/GROUP/VERSION/…; false if it has others, or computes its resource.
-func resourceOf(urlPath string) (apiVersion, resource string, namespace, name pathKey, ok bool) {
-	parts := slices.DeleteFunc(splitPath(urlPath), func(k pathKey) bool { return k.text == "" })
+// called returns the object or the list at the path of a URL.
+func (s *scope) called(urlPath string) (code, error) {
+	var parts []string
+	keys := slices.DeleteFunc(splitPath(urlPath), func(k pathKey) bool { return k.text == "" })
+	for _, k := range keys {
+		parts = append(parts, k.text)
+	}
+	address, ok := kyverno.ParseAddress(parts...)
+	if r := address.Resource; !ok || strings.Contains(r.Resource+address.Name, "?") || kyverno.HasSubstitutions(r.Group+r.Version+r.Resource) {
+		return code{}, noFormf("write it with resource.Get, resource.List or http.Get", "a call of %s", urlPath)
+	}
+	of, err := collect([]string{address.Namespace, address.Name}, func(part string) (code, error) {
+		c, err := s.text(part)
+		if i := slices.Index(parts, part); i >= 0 {
+			err = inText(err, keys[i].at)
+		}
+		return c, err
+	})
 	switch {
-	case len(parts) > 2 && parts[0].text == "api":
-		apiVersion, parts = parts[1].text, parts[2:]
-	case len(parts) > 3 && parts[0].text == "apis":
-		apiVersion, parts = parts[1].text+"/"+parts[2].text, parts[3:]
-	default:
-		return "", "", pathKey{}, pathKey{}, false
+	case err != nil:
+		return code{}, err
+	case address.Name == "":
+		return s.rule.lookup("List", address.Resource, of[0], code{})
 	}
-	if parts[0].text == "namespaces" && len(parts) > 2 {
-		namespace, parts = parts[1], parts[2:]
-	}
-	if len(parts) == 2 {
-		name = parts[1]
-	}
-	hasQuery := slices.ContainsFunc(parts, func(k pathKey) bool { return strings.Contains(k.text, "?") })
-	return apiVersion, parts[0].text, namespace, name, len(parts) <= 2 && !hasQuery && !kyverno.HasSubstitutions(apiVersion+parts[0].text)
+	return s.rule.lookup("Get", address.Resource, of[0], of[1])
 }
 
 func sortedKeys(object map[string]any) []string { return slices.Sorted(maps.Keys(object)) }

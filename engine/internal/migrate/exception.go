@@ -17,7 +17,7 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 	spec := policy.Node{Value: d.Object()}.At("spec")
 	root := map[string]any{"match": spec.At("match").Value, "preconditions": spec.At("conditions").Value}
 	c := &converter{rule: kyverno.Rule{Document: d, Root: policy.Node{Value: root, Path: spec.Path}}, schemas: m.schemas}
-	var from []newPolicy
+	var from []*converter
 	others := false
 	for _, n := range spec.At("exceptions").Items() {
 		found, partly := m.excepted(n)
@@ -31,7 +31,7 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 	if len(from) == 0 {
 		return []string{textOf(d)}, nil
 	}
-	slices.SortFunc(from, func(a, b newPolicy) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(from, func(a, b *converter) int { return cmp.Compare(a.name, b.name) })
 	conditions, err := c.exceptedBy()
 	if err != nil {
 		return nil, c.problems
@@ -45,12 +45,13 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 
 // excepted returns the policies that an entry of an exception names all rules of, or a policy that
 // it names some rules of.
-func (m *Migration) excepted(n policy.Node) (found []newPolicy, partly string) {
+func (m *Migration) excepted(n policy.Node) (found []*converter, partly string) {
 	for _, policies := range m.of {
 		for _, p := range policies {
-			rest := slices.DeleteFunc(slices.Clone(p.rules), func(r kyverno.Rule) bool { return excepts(n, r) })
+			rules := append([]*converter{p}, p.joined...)
+			rest := slices.DeleteFunc(slices.Clone(rules), func(c *converter) bool { return excepts(n, c.rule) })
 			switch len(rest) {
-			case len(p.rules):
+			case len(rules):
 			case 0:
 				found = append(found, p)
 			default:
@@ -62,7 +63,7 @@ func (m *Migration) excepted(n policy.Node) (found []newPolicy, partly string) {
 }
 
 // exceptionFrom writes an exception from policies.
-func exceptionFrom(d *manifest.Document, from []newPolicy, conditions []condition) string {
+func exceptionFrom(d *manifest.Document, from []*converter, conditions []condition) string {
 	var w writer
 	r := remarksOf(d)
 	w.comments(0, r.head())
@@ -73,7 +74,7 @@ func exceptionFrom(d *manifest.Document, from []newPolicy, conditions []conditio
 	w.line(2, "policyRefs:")
 	for _, p := range from {
 		w.line(2, "- name: %s", scalar(p.name))
-		w.line(4, "kind: %s", p.kind)
+		w.line(4, "kind: %s", p.kind())
 	}
 	w.conditions("matchConditions", conditions, nil)
 	return w.String()

@@ -26,19 +26,12 @@ type Migration struct {
 	language *kyverno.Language
 	schemas  *schema.Registry
 	// of are the policies to which a document was converted.
-	of map[*manifest.Document][]newPolicy
-}
-
-// newPolicy is a policy to which rules were converted.
-type newPolicy struct {
-	rules      []kyverno.Rule
-	kind, name string
-	yaml       string
+	of map[*manifest.Document][]*converter
 }
 
 // New begins a migration.
 func New(target Target, language *kyverno.Language, schemas *schema.Registry) *Migration {
-	return &Migration{target: target, language: language, schemas: schemas, of: map[*manifest.Document][]newPolicy{}}
+	return &Migration{target: target, language: language, schemas: schemas, of: map[*manifest.Document][]*converter{}}
 }
 
 // Policy converts the mutate rules of a document.
@@ -70,8 +63,10 @@ func (m *Migration) Policy(d *manifest.Document) (problems []source.Diagnostic) 
 	if unmerged != nil {
 		return unique(append(problems, unmerged.problems...))
 	}
-	m.add(d, rules, policies)
+	m.of[d] = policies
+	written := slices.DeleteFunc(rules, func(r kyverno.Rule) bool { return r.Generated })
 	for _, c := range policies {
+		c.name = ruleName(c.rule, len(written) > 1)
 		problems = append(problems, c.problems...)
 	}
 	if i := slices.IndexFunc(converted, (*converter).keepsItems); i >= 0 {
@@ -82,25 +77,6 @@ func (m *Migration) Policy(d *manifest.Document) (problems []source.Diagnostic) 
 	return unique(problems)
 }
 
-// add notes the policies to which the rules of a document were converted.
-func (m *Migration) add(d *manifest.Document, rules []kyverno.Rule, policies []*converter) {
-	written := 0
-	for _, rule := range rules {
-		if !rule.Generated {
-			written++
-		}
-	}
-	r := remarksOf(d)
-	for i, c := range policies {
-		name := ruleName(c.rule, written > 1)
-		p := newPolicy{rules: []kyverno.Rule{c.rule}, kind: c.kind(), name: name, yaml: c.yaml(r, name, i == 0)}
-		for _, other := range c.joined {
-			p.rules = append(p.rules, other.rule)
-		}
-		m.of[d] = append(m.of[d], p)
-	}
-}
-
 // Origin reports whether the policy with a kind and a name comes from a document, and whether it was
 // converted.
 func (m *Migration) Origin(d *manifest.Document, subject string) (converted, found bool) {
@@ -108,7 +84,7 @@ func (m *Migration) Origin(d *manifest.Document, subject string) (converted, fou
 		return false, true
 	}
 	isNative := m.target == MutatingAdmissionPolicy && isMutatingPolicy(d.Kind()) && string(m.target)+" "+d.Name() == subject
-	return true, isNative || slices.ContainsFunc(m.of[d], func(p newPolicy) bool { return p.kind+" "+p.name == subject })
+	return true, isNative || slices.ContainsFunc(m.of[d], func(c *converter) bool { return c.kind()+" "+c.name == subject })
 }
 
 // recovered reports a panic, which is a defect of this program.
@@ -148,8 +124,9 @@ func (m *Migration) Write(d *manifest.Document) (texts []string, problems []sour
 	case !kyverno.IsPolicy(d.Kind()), len(m.of[d]) == 0: // the policy mutates nothing
 		return []string{textOf(d)}, nil
 	}
-	for _, p := range m.of[d] {
-		texts = append(texts, p.yaml)
+	r := remarksOf(d)
+	for i, c := range m.of[d] {
+		texts = append(texts, c.yaml(r, i == 0))
 	}
 	rest, problems := m.rest(d)
 	if rest != "" {

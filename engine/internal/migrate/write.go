@@ -158,7 +158,7 @@ func (w *writer) conditions(key string, conditions []condition, comments []strin
 
 // yaml returns the policy of a rule. first says that it is the first policy of its document,
 // which gets the comments that belong to no rule.
-func (c *converter) yaml(r *remarks, name string, first bool) string {
+func (c *converter) yaml(r *remarks, first bool) string {
 	var w writer
 	about := c.remarks(r)
 	if first {
@@ -166,7 +166,7 @@ func (c *converter) yaml(r *remarks, name string, first bool) string {
 	}
 	w.line(0, "apiVersion: %s", c.apiVersion())
 	w.line(0, "kind: %s", c.kind())
-	w.metadata(r, name)
+	w.metadata(r, c.name)
 	w.line(0, "spec:")
 	w.comments(2, append(about[""], about["name"]...))
 	if c.rule.Ignore {
@@ -187,7 +187,7 @@ func (c *converter) yaml(r *remarks, name string, first bool) string {
 	w.conditions("variables", c.variables, about["context"])
 	w.mutations(c.mutations, about["mutate"])
 	if c.isNative {
-		w.WriteString("---\n" + bindingOf(name))
+		w.WriteString("---\n" + bindingOf(c.name))
 	}
 	return w.String()
 }
