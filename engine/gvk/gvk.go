@@ -35,6 +35,18 @@ func (k Kind) String() string {
 	return k.Group + "/" + k.Version + ", Kind=" + k.Kind
 }
 
+// Plural guesses the name of the resource of a kind, as generators of definitions do.
+func (k Kind) Plural() string {
+	name := strings.ToLower(k.Kind)
+	switch {
+	case strings.HasSuffix(name, "s"), strings.HasSuffix(name, "x"), strings.HasSuffix(name, "ch"):
+		return name + "es"
+	case strings.HasSuffix(name, "y"):
+		return strings.TrimSuffix(name, "y") + "ies"
+	}
+	return name + "s"
+}
+
 // IsIdentity says that a kind is a name, as package source asks.
 func (Kind) IsIdentity() {}
 

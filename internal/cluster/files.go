@@ -78,25 +78,13 @@ func NewDump(streams []*manifest.Stream) *Dump {
 		unversioned := gvk.Kind{Group: kind.Group, Kind: kind.Kind}
 		d.byKind[unversioned], d.byPath[Path(object)] = append(d.byKind[unversioned], object), object
 		r := Resource{gvk.Resource{Group: kind.Group, Version: kind.Version}, kind.Kind, textAt(object, "metadata", "namespace") != ""}
-		r.Resource.Resource = cmp.Or(plurals[gvk.Kind{Group: kind.Group, Kind: kind.Kind}], plural(kind.Kind))
+		r.Resource.Resource = cmp.Or(plurals[gvk.Kind{Group: kind.Group, Kind: kind.Kind}], kind.Plural())
 		if !known[r] {
 			known[r] = true
 			d.served = append(d.served, r)
 		}
 	}
 	return d
-}
-
-// plural returns the name of the resource of a kind, as Kubernetes guesses it.
-func plural(kind string) string {
-	name := strings.ToLower(kind)
-	switch {
-	case strings.HasSuffix(name, "s"), strings.HasSuffix(name, "x"), strings.HasSuffix(name, "ch"):
-		return name + "es"
-	case strings.HasSuffix(name, "y"):
-		return strings.TrimSuffix(name, "y") + "ies"
-	}
-	return name + "s"
 }
 
 // Server implements Source. Dumps do not describe it in a common form.

@@ -293,17 +293,22 @@ func kindOfType(t *schema.Type) kind {
 // field returns the code of a field of a value.
 func (c code) field(key string) code {
 	types, sure := fieldTypes(c.types, key)
-	if c.path != nil {
-		sure = sure || len(c.path.parts) == 0 && key == "metadata"
-		next := ofPath(c.path.then(part{key: key}, sure), types)
-		next.isNull, next.unclear = c.isNull && sure, c.unclear || c.isNull && c.mayMiss() && !sure
-		return next
-	}
-	next := code{x: c.x.Select(key), maybe: c.x.OptSelect(key), types: types, kind: kindOf(types), unclear: c.unclear || c.isNull && c.mayMiss()}
-	if !c.maybe.IsZero() {
-		next.maybe = c.maybe.OptSelect(key)
-	}
+	sure = c.path != nil && (sure || len(c.path.parts) == 0 && key == "metadata")
+	next := c.part(part{key: key}, types, sure)
+	next.isNull, next.unclear = c.isNull && sure, c.unclear || c.isNull && c.mayMiss() && !sure
 	return next
+}
+
+// part returns the code of a part of a value, which is there if it is sure and the value is there.
+func (c code) part(p part, types []*schema.Type, sure bool) code {
+	if c.path != nil {
+		return ofPath(c.path.then(p, sure), types)
+	}
+	from := c.x
+	if !c.maybe.IsZero() {
+		from = c.maybe
+	}
+	return code{x: p.of(c.x, false), maybe: p.of(from, true), types: types, kind: kindOf(types)}
 }
 
 // item returns the code of an item of a list. To Kyverno, a missing item is null.

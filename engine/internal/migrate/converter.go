@@ -27,8 +27,9 @@ type converter struct {
 	matched  constraints
 	// types are the types of the objects that the rule matches, one for each kind.
 	types []*schema.Type
-	// targets are the objects that the rule changes in place of the objects that it matches.
-	targets   *targets
+	// target selects the objects that the rule changes when another object triggers it; nil if it changes
+	// that object.
+	target    *converter
 	variables []condition
 	mutations []mutation
 	// replacesAtomics says that an ApplyConfiguration has atomic lists.
@@ -158,7 +159,7 @@ func (c *converter) convert() error {
 			return err
 		}
 	}
-	if c.targets != nil {
+	if c.target != nil {
 		s = s.with("target", c.changed())
 	}
 	for _, d := range c.rule.Deviations(c.changed().types) {
@@ -189,7 +190,7 @@ func (c *converter) patches(s *scope, n policy.Node) error {
 
 // object returns the object of the request.
 func (c *converter) object() code {
-	if c.targets != nil {
+	if c.target != nil {
 		return ofPath(&path{root: ofRequest("object")}, c.types)
 	}
 	return variableOf("object", c.types)
@@ -197,10 +198,18 @@ func (c *converter) object() code {
 
 // changed returns the object that the rule changes.
 func (c *converter) changed() code {
-	if c.targets != nil {
-		return variableOf("object", c.targets.types)
+	if c.target != nil {
+		return variableOf("object", c.target.types)
 	}
 	return c.object()
+}
+
+// written are the constraints for the object that the rule changes.
+func (c *converter) written() *constraints {
+	if c.target != nil {
+		return &c.target.matched
+	}
+	return &c.matched
 }
 
 // variable adds a variable to the policy and returns its code.

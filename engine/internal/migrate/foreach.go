@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
-	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
@@ -24,12 +23,6 @@ func (c *converter) foreach(s *scope, entry policy.Node) error {
 	return c.strategic(s, entry.At("patchStrategicMerge"), l)
 }
 
-// targets are the objects that a rule changes when another object triggers it.
-type targets struct {
-	constraints constraints
-	types       []*schema.Type
-}
-
 // follow converts the targets of a rule.
 func (c *converter) follow(s *scope, n policy.Node) error {
 	if len(n.Items()) == 0 {
@@ -44,11 +37,8 @@ func (c *converter) follow(s *scope, n policy.Node) error {
 		c.problems = append(c.problems, own.problems...)
 		return err
 	}
-	c.targets = &targets{constraints: own.matched}
-	for _, kind := range own.matched.kinds {
-		c.targets.types = append(c.targets.types, kind.Type())
-	}
-	matched := &c.targets.constraints
+	c.target = own
+	matched := &own.matched
 	matched.rules = merged(matched.rules)
 	for i := range matched.rules {
 		matched.rules[i].operations = []string{"CREATE", "UPDATE"}
@@ -69,7 +59,7 @@ func (c *converter) follow(s *scope, n policy.Node) error {
 
 // identified adds the conditions that a target has a name, a namespace and a UID.
 func (c *converter) identified(s *scope, target policy.Node) error {
-	matched := &c.targets.constraints
+	matched := c.written()
 	for _, key := range []string{"name", "namespace", "uid"} {
 		field := target.At(key)
 		isClustered := key == "namespace" && len(matched.kinds) > 0 && !matched.kinds[0].Namespaced && !matched.kinds[0].Unknown

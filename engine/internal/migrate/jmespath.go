@@ -402,15 +402,7 @@ func (s *scope) named(name code) (code, error) {
 	if err != nil {
 		return code{}, err
 	}
-	types := s.current.elementTypes()
-	if s.current.path != nil {
-		return ofPath(s.current.path.then(part{computed: key.x}, false), types), nil
-	}
-	from := s.current.x
-	if !s.current.maybe.IsZero() {
-		from = s.current.maybe
-	}
-	return code{x: s.current.x.Index(key.x), maybe: from.OptIndex(key.x), types: types, kind: kindOf(types)}, nil
+	return s.current.part(part{computed: key.x}, s.current.elementTypes(), false), nil
 }
 
 func serviceAccount(part string) expr.Expr {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
@@ -86,9 +85,6 @@ func (c *converter) constraints() error {
 		c.matched.rules[i].operations = slices.DeleteFunc([]string{"CREATE", "UPDATE", "DELETE", "CONNECT"}, func(o string) bool { return !operations[o] })
 	}
 	c.matched.rules = merged(c.matched.rules)
-	for _, kind := range c.matched.kinds {
-		c.types = append(c.types, kind.Type())
-	}
 	return c.blockConditions(n, blocks, all)
 }
 
@@ -196,8 +192,7 @@ func (c *converter) selects(n policy.Node) error {
 		return c.refuse(n.Path, "a match on the subresource "+n.Text(), "write a policy for the subresource by hand")
 	}
 	if p.Kind == "*" {
-		c.matched.rules = append(c.matched.rules, resourceRule{groups: []string{p.Group}, versions: []string{p.Version}, resources: []string{"*"}})
-		c.matched.kinds = append(c.matched.kinds, c.schemas.Unknown(gvk.Kind{Kind: "*"}))
+		c.add(p.Group, p.Version, "*", c.schemas.Unknown(gvk.Kind{Kind: "*"}))
 		return nil
 	}
 	found := false
@@ -206,8 +201,7 @@ func (c *converter) selects(n policy.Node) error {
 			continue
 		}
 		found = true
-		c.matched.rules = append(c.matched.rules, resourceRule{groups: []string{kind.Group}, versions: []string{kind.Version}, resources: []string{kind.Resource}})
-		c.matched.kinds = append(c.matched.kinds, kind)
+		c.add(kind.Group, kind.Version, kind.Resource, kind)
 	}
 	if found {
 		return nil
@@ -216,23 +210,18 @@ func (c *converter) selects(n policy.Node) error {
 		return c.refuse(n.Path, "the kind "+n.Text()+" is not known, so its group and resource are not known either",
 			"give its CustomResourceDefinition with --context, or write group/version/Kind")
 	}
-	resource := plural(p.Kind)
+	kind := gvk.Kind{Group: p.Group, Version: p.Version, Kind: p.Kind}
+	resource := kind.Plural()
 	c.warn(n.Path, fmt.Sprintf("the kind %s is not defined; its resource is assumed to be %q", n.Text(), resource), "give its CustomResourceDefinition with --context")
-	c.matched.rules = append(c.matched.rules, resourceRule{groups: []string{p.Group}, versions: []string{p.Version}, resources: []string{resource}})
-	c.matched.kinds = append(c.matched.kinds, c.schemas.Unknown(gvk.Kind{Group: p.Group, Version: p.Version, Kind: p.Kind}))
+	c.add(p.Group, p.Version, resource, c.schemas.Unknown(kind))
 	return nil
 }
 
-// plural guesses the resource of a kind.
-func plural(kind string) string {
-	singular := strings.ToLower(kind)
-	switch {
-	case strings.HasSuffix(singular, "y"):
-		return strings.TrimSuffix(singular, "y") + "ies"
-	case strings.HasSuffix(singular, "s"):
-		return singular + "es"
-	}
-	return singular + "s"
+// add adds a kind to the kinds that the policy is for.
+func (c *converter) add(group, version, resource string, kind *schema.Kind) {
+	c.matched.rules = append(c.matched.rules, resourceRule{groups: []string{group}, versions: []string{version}, resources: []string{resource}})
+	c.matched.kinds = append(c.matched.kinds, kind)
+	c.types = append(c.types, kind.Type())
 }
 
 // merged merges rules that differ only in their resources.

@@ -208,7 +208,7 @@ func (c *converter) selected() condition {
 // canJoin reports whether two rules can become one policy.
 func (c *converter) canJoin(other *converter) bool {
 	return reflect.DeepEqual(c.matched.rules, other.matched.rules) && change.Equal(c.matched.namespaces, other.matched.namespaces) &&
-		c.targets == nil && other.targets == nil
+		c.target == nil && other.target == nil
 }
 
 // join appends the mutations of another rule to the mutations of this rule. It reports rules
@@ -299,7 +299,7 @@ func mergedRules(rules []*converter) (policies []*converter, refused *converter)
 
 // meets reports whether both rules may match the same object.
 func (c *converter) meets(other *converter) bool {
-	if c.targets != nil || other.targets != nil || areDisjoint(c.matched.namespaces, other.matched.namespaces) {
+	if c.target != nil || other.target != nil || areDisjoint(c.matched.namespaces, other.matched.namespaces) {
 		return false
 	}
 	for _, k := range c.matched.kinds {

@@ -38,7 +38,7 @@ func bindingOf(name string) string {
 
 // fitServer reports the parts of a rule that API servers do not support.
 func (c *converter) fitServer() error {
-	if c.targets != nil {
+	if c.target != nil {
 		return c.refuse(c.rule.Root.At("mutate", "targets").Path, "a MutatingAdmissionPolicy changes the object of the request only", "convert it --to MutatingPolicy")
 	}
 	for _, rule := range c.matched.rules {

@@ -167,11 +167,7 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 // keepsItems reports whether an object may have two items of one key in a list, which become one in
 // any strategic merge of Kyverno, but not in the converted policies.
 func (c *converter) keepsItems() bool {
-	changed := c.matched
-	if c.targets != nil {
-		changed = c.targets.constraints
-	}
-	return c.patch != nil && slices.ContainsFunc(changed.kinds, strategicmerge.MayJoin)
+	return c.patch != nil && slices.ContainsFunc(c.written().kinds, strategicmerge.MayJoin)
 }
 
 // anchored moves the condition of a patch to the conditions of the policy, and returns the rest.
@@ -179,10 +175,7 @@ func (c *converter) anchored(guard expr.Expr) expr.Expr {
 	if expr.Equal(guard, expr.True) {
 		return guard
 	}
-	matched := &c.matched
-	if c.targets != nil {
-		matched = &c.targets.constraints
-	}
+	matched := c.written()
 	matched.conditions = append(matched.conditions, condition{"anchors", guard})
 	return expr.True
 }

@@ -180,9 +180,9 @@ func (c *converter) yaml(r *remarks, first bool) string {
 	w.comments(2, append(about["match"], about["exclude"]...))
 	w.constraints("matchConstraints", c.matched)
 	w.conditions("matchConditions", c.matched.conditions, about["preconditions"])
-	if c.targets != nil {
-		w.constraints("targetMatchConstraints", c.targets.constraints)
-		w.conditions("targetMatchConditions", c.targets.constraints.conditions, nil)
+	if c.target != nil {
+		w.constraints("targetMatchConstraints", c.target.matched)
+		w.conditions("targetMatchConditions", c.target.matched.conditions, nil)
 	}
 	w.conditions("variables", c.variables, about["context"])
 	w.mutations(c.mutations, about["mutate"])
@@ -229,9 +229,9 @@ func (c *converter) apiVersion() string {
 
 // evaluation writes how the policy is evaluated.
 func (c *converter) evaluation(w *writer) {
-	if c.replacesAtomics || c.targets != nil {
+	if c.replacesAtomics || c.target != nil {
 		w.line(2, "evaluation:")
-		if c.targets != nil {
+		if c.target != nil {
 			w.line(4, "mutateExisting:")
 			w.line(6, "enabled: true")
 		}
