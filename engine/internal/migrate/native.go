@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
+	"github.com/preadmit/preadmit/engine/internal/mutatingpolicy"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -32,8 +33,10 @@ func isException(kind gvk.Kind) bool {
 
 // bindingOf returns the binding of a policy. Without a binding, a policy does nothing.
 func bindingOf(name string) string {
-	return "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding\nmetadata:\n  name: " + scalar(name) +
-		"\nspec:\n  policyName: " + scalar(name) + "\n"
+	return string(manifest.YAML(map[string]any{
+		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding",
+		"metadata": map[string]any{"name": name}, "spec": map[string]any{"policyName": name},
+	}))
 }
 
 // fitServer reports the parts of a rule that API servers do not support.
@@ -137,7 +140,7 @@ func (c *converter) fitsServer(spec policy.Node) {
 	if at := evaluation.At("admission", "enabled"); at.Given() && !is(at) {
 		refuse(at, "the policy does nothing at admission", "leave it out")
 	}
-	if controllers := spec.At("autogen", "podControllers", "controllers"); isForPods(spec.At("matchConstraints")) && (!controllers.Given() || len(controllers.Items()) > 0) {
+	if controllers := spec.At("autogen", "podControllers", "controllers"); mutatingpolicy.IsForPodsOnly(spec.At("matchConstraints")) && (!controllers.Given() || len(controllers.Items()) > 0) {
 		refuse(spec.At("matchConstraints"), "the policy is carried over to pod controllers",
 			"set autogen.podControllers.controllers to [], and write a policy for the controllers, if you need it")
 	}
@@ -239,11 +242,4 @@ func pointerPlace(x expr.Expr) []string {
 		}
 	}
 	return keys
-}
-
-// isForPods reports whether Kyverno extends a policy with this match block to pod controllers.
-func isForPods(block policy.Node) bool {
-	rules := block.At("resourceRules").Items()
-	return len(rules) == 1 && strings.Join(rules[0].At("resources").Texts(), " ") == "pods" && strings.Join(rules[0].At("apiGroups").Texts(), " ") == "" &&
-		len(block.At("objectSelector").Object())+len(block.At("excludeResourceRules").Items())+len(rules[0].At("resourceNames").Items()) == 0
 }

@@ -50,7 +50,7 @@ var controllers = []struct {
 func (l *Language) makeUnits(d *definition, spec policy.Node) (units []*unit, err error) {
 	units = []*unit{{policy: d, runs: d, constraints: d.constraints}}
 	block := spec.At("matchConstraints")
-	if !isForPodsOnly(block) {
+	if !IsForPodsOnly(block) {
 		return units, nil
 	}
 	chosen := spec.At("autogen", "podControllers", "controllers")
@@ -83,9 +83,9 @@ func (l *Language) makeUnits(d *definition, spec policy.Node) (units []*unit, er
 	return units, nil
 }
 
-// isForPodsOnly reports whether a match block selects only pods, and distinguishes them only by
+// IsForPodsOnly reports whether a match block selects only pods, and distinguishes them only by
 // their namespaces.
-func isForPodsOnly(block policy.Node) bool {
+func IsForPodsOnly(block policy.Node) bool {
 	rules := block.At("resourceRules").Items()
 	selector := block.At("objectSelector")
 	if len(rules) != 1 || len(block.At("excludeResourceRules").Items()) > 0 ||
