@@ -125,6 +125,19 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadFirstError checks that of several texts that kyaml cannot read, the error names the first one.
+func TestReadFirstError(t *testing.T) {
+	labels := map[string]any{}
+	for _, key := range strings.Split("b c a d e f g h", " ") {
+		labels[key] = "\x7f"
+	}
+	for range 20 {
+		if _, err := Read(nil, map[string]any{"labels": labels}); err == nil || !strings.HasPrefix(err.Error(), "labels.a:") {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestWithoutSchema checks that lists of an unknown kind are replaced as a whole.
 func TestWithoutSchema(t *testing.T) {
 	got, _, err := Merge(nil, object(t, "{spec: {a: [{name: x}], b: {c: d}}}"), object(t, "{spec: {a: [{name: z}], b: {e: f}}}"), nil)

@@ -3,6 +3,7 @@ package strategicmerge
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -84,12 +85,12 @@ func read(value any, path change.Path) (any, error) {
 	switch value := value.(type) {
 	case map[string]any:
 		object := make(map[string]any, len(value))
-		for key, member := range value {
+		for _, key := range slices.Sorted(maps.Keys(value)) { // the first error counts
 			at := path.Key(key)
 			if !isPlainText(key) || !isShort(key) {
 				return nil, &Error{at, "the key is too long, or has control characters"}
 			}
-			after, err := read(member, at)
+			after, err := read(value[key], at)
 			if err != nil {
 				return nil, err
 			}
