@@ -147,6 +147,19 @@ func kindOf(t *testing.T, dir string) gvk.Kind {
 	return documentsOf(readNamed(t, dir, "policy.yaml"))[0].Kind()
 }
 
+// TestMigrateUnknownTarget checks that the guess of a target's resource is reported.
+func TestMigrateUnknownTarget(t *testing.T) {
+	policies, problems := manifest.Read("policy.yaml", []byte(`{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {mutateExistingOnPolicyUpdate: false, rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]},
+  mutate: {targets: [{apiVersion: example.com/v1, kind: Box, name: b, namespace: shop}], patchStrategicMerge: {metadata: {labels: {a: b}}}}}]}}`))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	migrated, problems := Migrate(MutatingPolicies, []*manifest.Stream{policies}, nil, Options{})
+	if len(problems) != 1 || !strings.Contains(problems[0].Message, `its resource is assumed to be "boxes"`) || !strings.Contains(string(manifest.Join(migrated)), "resources: [boxes]") {
+		t.Errorf("%v\n%s", problems, manifest.Join(migrated))
+	}
+}
+
 // customResources are the definitions of the custom resources in the corpus.
 const customResources = `
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: scaledobjects.keda.sh}, spec: {group: keda.sh, scope: Namespaced, names: {kind: ScaledObject, plural: scaledobjects}, versions: [{name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}

@@ -33,8 +33,8 @@ func (c *converter) follow(s *scope, n policy.Node) error {
 	}
 	target := n.Items()[0]
 	own := &converter{rule: c.rule, schemas: c.schemas}
-	if err := own.selects(policy.Node{Value: kindOfTarget(target), Path: target.At("kind").Path}); err != nil {
-		c.problems = append(c.problems, own.problems...)
+	err := own.selects(policy.Node{Value: kindOfTarget(target), Path: target.At("kind").Path})
+	if c.problems = append(c.problems, own.problems...); err != nil {
 		return err
 	}
 	c.target = own
