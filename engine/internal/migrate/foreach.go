@@ -2,10 +2,26 @@ package migrate
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
+	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/policy"
 )
+
+// loop is an entry of foreach whose elements are items of lists of the object.
+type loop struct {
+	entry policy.Node
+	// list is the list of the entry.
+	list code
+	// scope is the scope around the entry.
+	scope *scope
+	// bound says that the patch changed the items themselves.
+	bound bool
+}
 
 // foreach converts an entry of foreach.
 func (c *converter) foreach(s *scope, entry policy.Node) error {
@@ -21,6 +37,112 @@ func (c *converter) foreach(s *scope, entry policy.Node) error {
 		return c.operations(s, entry.At("patchesJson6902"), l)
 	}
 	return c.strategic(s, entry.At("patchStrategicMerge"), l)
+}
+
+// some returns a condition that holds if any element of a foreach meets its preconditions.
+func (l *loop) some() (expr.Expr, error) {
+	name := elementName(l.list, l.scope)
+	_, condition, err := l.element(l.list.each(name))
+	if err != nil {
+		return expr.Expr{}, err
+	}
+	if expr.Equal(condition, expr.True) {
+		return expr.Compare(expr.Call("size", l.items()), ">", expr.Literal(0)), nil
+	}
+	return l.items().Over("exists", name, condition), nil
+}
+
+// element returns the scope of a foreach for an element, and its preconditions.
+func (l *loop) element(element code) (*scope, expr.Expr, error) {
+	inner, err := l.inner(element)
+	if err != nil {
+		return nil, expr.Expr{}, err
+	}
+	all, err := inner.preconditions(l.entry.At("preconditions"))
+	return inner, expr.And(all...), err
+}
+
+// inner returns the scope of a foreach for an element. Names of its context are their values.
+func (l *loop) inner(element code) (*scope, error) {
+	s := l.scope.with("element", element)
+	for _, item := range l.entry.At("context").Items() {
+		found, err := s.rule.entryOf(s, item)
+		if err != nil {
+			return nil, placed(err, item.Path)
+		}
+		if !found.isConstant && !found.isRoot() {
+			found = found.required()
+		}
+		s = s.with(item.At("name").Text(), found)
+	}
+	return s, nil
+}
+
+// items returns the elements of a foreach: none if the list is null, an error if it is missing.
+func (l *loop) items() expr.Expr {
+	if l.list.isNull {
+		return l.list.orEmptyList().x
+	}
+	return l.list.x
+}
+
+// all returns a list of operations for all elements of a foreach.
+func (l *loop) all(list, condition expr.Expr) expr.Expr {
+	all := indexes(l.items())
+	if l.entry.At("order").Text() == "Descending" {
+		all = all.Call("reverse")
+	}
+	if isOne, operation, ok := only(list); ok {
+		return eachOf(all, "i", expr.And(condition, isOne), operation)
+	}
+	return forEach(all, condition, list)
+}
+
+// isElement reports whether a path is that of the element of a foreach.
+func (l *loop) isElement(p *path) bool {
+	list := l.list.path
+	if list == nil || len(p.parts) != len(list.parts)+1 || !p.parts[len(list.parts)].equal(anyIndex) {
+		return false
+	}
+	return expr.Equal(p.root, list.root) && slices.EqualFunc(p.parts[:len(list.parts)], list.parts, part.equal)
+}
+
+// goesThrough reports whether the elements of a foreach are items of a list: the items of this
+// list, some of them, or those of several lists together.
+func (l *loop) goesThrough(list code) bool {
+	return slices.ContainsFunc(l.items().Lists(), func(x expr.Expr) bool {
+		return expr.Equal(x, list.x) || expr.Equal(x, list.orEmptyList().x)
+	})
+}
+
+// addition is an operation of a JSON Patch in place of the part of a strategic merge patch at a path.
+type addition struct {
+	fields map[string]any
+	path   change.Path
+}
+
+// additions returns the operations of a JSON Patch that does the same as a patch whose keys depend
+// on the element of a foreach, and whose values are constants: then the order of the elements does
+// not matter. It is nil for other patches.
+func additions(patch map[string]any, at string, within change.Path) (all []addition) {
+	for _, key := range sortedKeys(patch) {
+		path, place := at+"/"+jsonpatch.Escape(key), append(slices.Clip(within), change.Key(key))
+		anchor, _ := kyverno.ParseAnchor(key)
+		text, isText := patch[key].(string)
+		below, isMap := patch[key].(map[string]any)
+		switch {
+		case anchor == kyverno.NoAnchor && isText && strings.Contains(path, "{{") && !strings.Contains(text, "{{"):
+			all = append(all, addition{map[string]any{"op": "add", "path": path, "value": text}, place})
+			continue
+		case anchor == kyverno.NoAnchor && isMap:
+			if operations := additions(below, path, place); operations != nil {
+				all = append(all, operations...)
+				continue
+			}
+		}
+		return nil
+	}
+	return all
 }
 
 // follow converts the targets of a rule.

@@ -3,7 +3,6 @@ package migrate
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,68 +15,6 @@ import (
 	numbers "github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
-
-// noForm is an error: a part of a rule has no equivalent.
-type noForm struct {
-	why, advice string
-	// path is the path of the part, in the value that is being converted until it isPlaced, and then
-	// in the document. isKey says that the part is the key at the path.
-	path            change.Path
-	isKey, isPlaced bool
-	// offset is the place of the part in the text at the path, in bytes; 0 for the whole text. isExact
-	// says that it is the place of a part of an expression.
-	offset  int
-	isExact bool
-}
-
-// Error implements error.
-func (e *noForm) Error() string { return e.why }
-
-func noFormf(advice, format string, args ...any) error {
-	return &noForm{why: fmt.Sprintf(format, args...), advice: advice}
-}
-
-// several are errors that were joined.
-type several interface{ Unwrap() []error }
-
-// moved returns an error with a change, if it is a noForm.
-func moved(err error, to func(*noForm)) error {
-	var all several
-	if errors.As(err, &all) {
-		var changed error
-		for _, one := range all.Unwrap() {
-			changed = errors.Join(changed, moved(one, to))
-		}
-		return changed
-	}
-	var none *noForm
-	if !errors.As(err, &none) || none.isPlaced {
-		return err
-	}
-	copied := *none
-	to(&copied)
-	return &copied
-}
-
-// within returns an error in a part of a value as an error in the value.
-func within(err error, path ...change.Element) error {
-	return moved(err, func(e *noForm) { e.path = append(slices.Clone(path), e.path...) })
-}
-
-// inText returns an error in a part of a text, which begins at an offset, as an error in the text.
-func inText(err error, offset int) error {
-	return moved(err, func(e *noForm) { e.offset += offset })
-}
-
-// inKey returns an error in a key as an error in the value of the key.
-func inKey(err error) error {
-	return moved(err, func(e *noForm) { e.path, e.isKey = nil, true })
-}
-
-// placed returns an error in a value at a path of the document.
-func placed(err error, path change.Path) error {
-	return moved(within(err, path...), func(e *noForm) { e.isPlaced = true })
-}
 
 // scope resolves the names in the expressions of a part of a rule.
 type scope struct {

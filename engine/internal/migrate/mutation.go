@@ -544,10 +544,3 @@ func operationsOfItems(n *node) expr.Expr {
 	}
 	return expr.Plus(lists...)
 }
-
-// asSure returns the path of a value that exists.
-func (p *path) asSure() *path {
-	known := *p
-	known.sure = len(known.parts)
-	return &known
-}

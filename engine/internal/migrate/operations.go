@@ -213,26 +213,6 @@ func (c *converter) element(s *scope, l *loop) (*scope, expr.Expr, error) {
 	return inner.with("elementIndex", computed(i, number)), condition, nil
 }
 
-// items returns the elements of a foreach: none if the list is null, an error if it is missing.
-func (l *loop) items() expr.Expr {
-	if l.list.isNull {
-		return l.list.orEmptyList().x
-	}
-	return l.list.x
-}
-
-// all returns a list of operations for all elements of a foreach.
-func (l *loop) all(list, condition expr.Expr) expr.Expr {
-	all := indexes(l.items())
-	if l.entry.At("order").Text() == "Descending" {
-		all = all.Call("reverse")
-	}
-	if isOne, operation, ok := only(list); ok {
-		return eachOf(all, "i", expr.And(condition, isOne), operation)
-	}
-	return forEach(all, condition, list)
-}
-
 // pointed returns the target of a JSON Pointer, which may contain variables.
 func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 	at := c.changed()
@@ -250,15 +230,6 @@ func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 		}
 	}
 	return at, nil
-}
-
-// isElement reports whether a path is that of the element of a foreach.
-func (l *loop) isElement(p *path) bool {
-	list := l.list.path
-	if list == nil || len(p.parts) != len(list.parts)+1 || !p.parts[len(list.parts)].equal(anyIndex) {
-		return false
-	}
-	return expr.Equal(p.root, list.root) && slices.EqualFunc(p.parts[:len(list.parts)], list.parts, part.equal)
 }
 
 // pathKey is a part of a JSON Pointer or of the path of a URL, with its place in the text.

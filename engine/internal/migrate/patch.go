@@ -8,7 +8,6 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
-	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/strategicmerge"
@@ -84,17 +83,6 @@ type each struct {
 	change itemChange
 	// loop is the foreach whose elements are the items; nil without a foreach.
 	loop *loop
-}
-
-// loop is an entry of foreach whose elements are items of lists of the object.
-type loop struct {
-	entry policy.Node
-	// list is the list of the entry.
-	list code
-	// scope is the scope around the entry.
-	scope *scope
-	// bound says that the patch changed the items themselves.
-	bound bool
 }
 
 // builder converts a strategic merge patch to a node.
@@ -180,36 +168,6 @@ func (c *converter) anchored(guard expr.Expr) expr.Expr {
 	return expr.True
 }
 
-// addition is an operation of a JSON Patch in place of the part of a strategic merge patch at a path.
-type addition struct {
-	fields map[string]any
-	path   change.Path
-}
-
-// additions returns the operations of a JSON Patch that does the same as a patch whose keys depend
-// on the element of a foreach, and whose values are constants: then the order of the elements does
-// not matter. It is nil for other patches.
-func additions(patch map[string]any, at string, within change.Path) (all []addition) {
-	for _, key := range sortedKeys(patch) {
-		path, place := at+"/"+jsonpatch.Escape(key), append(slices.Clip(within), change.Key(key))
-		anchor, _ := kyverno.ParseAnchor(key)
-		text, isText := patch[key].(string)
-		below, isMap := patch[key].(map[string]any)
-		switch {
-		case anchor == kyverno.NoAnchor && isText && strings.Contains(path, "{{") && !strings.Contains(text, "{{"):
-			all = append(all, addition{map[string]any{"op": "add", "path": path, "value": text}, place})
-			continue
-		case anchor == kyverno.NoAnchor && isMap:
-			if operations := additions(below, path, place); operations != nil {
-				all = append(all, operations...)
-				continue
-			}
-		}
-		return nil
-	}
-	return all
-}
-
 // isSettled reports whether no value or condition reads what an earlier mutation of the same patch
 // changes. Kyverno computes them all before it changes the object.
 func (c *converter) isSettled(root *node, guard expr.Expr) bool {
@@ -243,45 +201,6 @@ func (n *node) inputs() (all []expr.Expr) {
 		}
 	}
 	return all
-}
-
-// some returns a condition that holds if any element of a foreach meets its preconditions.
-func (l *loop) some() (expr.Expr, error) {
-	name := elementName(l.list, l.scope)
-	_, condition, err := l.element(l.list.each(name))
-	if err != nil {
-		return expr.Expr{}, err
-	}
-	if expr.Equal(condition, expr.True) {
-		return expr.Compare(expr.Call("size", l.items()), ">", expr.Literal(0)), nil
-	}
-	return l.items().Over("exists", name, condition), nil
-}
-
-// element returns the scope of a foreach for an element, and its preconditions.
-func (l *loop) element(element code) (*scope, expr.Expr, error) {
-	inner, err := l.inner(element)
-	if err != nil {
-		return nil, expr.Expr{}, err
-	}
-	all, err := inner.preconditions(l.entry.At("preconditions"))
-	return inner, expr.And(all...), err
-}
-
-// inner returns the scope of a foreach for an element. Names of its context are their values.
-func (l *loop) inner(element code) (*scope, error) {
-	s := l.scope.with("element", element)
-	for _, item := range l.entry.At("context").Items() {
-		found, err := s.rule.entryOf(s, item)
-		if err != nil {
-			return nil, placed(err, item.Path)
-		}
-		if !found.isConstant && !found.isRoot() {
-			found = found.required()
-		}
-		s = s.with(item.At("name").Text(), found)
-	}
-	return s, nil
 }
 
 // patched is what a part of a patch changes.
@@ -574,14 +493,6 @@ func (b *builder) elements(at patched, pattern map[string]any) itemChange {
 			body.conditions = slices.Insert(body.conditions, 0, condition)
 		}
 		return body, err
-	})
-}
-
-// goesThrough reports whether the elements of a foreach are items of a list: the items of this
-// list, some of them, or those of several lists together.
-func (l *loop) goesThrough(list code) bool {
-	return slices.ContainsFunc(l.items().Lists(), func(x expr.Expr) bool {
-		return expr.Equal(x, list.x) || expr.Equal(x, list.orEmptyList().x)
 	})
 }
 
