@@ -160,6 +160,30 @@ func TestMigrateUnknownTarget(t *testing.T) {
 	}
 }
 
+// TestMigrateMapOfMaps checks a patch below a map whose values are maps, which an Object cannot have.
+func TestMigrateMapOfMaps(t *testing.T) {
+	read := func(name, text string) []*manifest.Stream {
+		stream, problems := manifest.Read(name, []byte(text))
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		return []*manifest.Stream{stream}
+	}
+	definition := read("crd.yaml", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: clusters.example.com}, spec: {group: example.com, scope: Namespaced, names: {kind: Cluster, plural: clusters},
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {pools: {type: object, additionalProperties: {type: object, properties: {size: {type: integer}, zone: {type: string}}}}}}}}}}]}}`)
+	policies := read("policy.yaml", `{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [example.com/v1/Cluster]}}]},
+  mutate: {patchStrategicMerge: {spec: {pools: {small: {size: 3}}}}}}]}}`)
+	manifests := read("manifest.yaml", `{apiVersion: example.com/v1, kind: Cluster, metadata: {name: c}, spec: {pools: {small: {zone: a}, large: {size: 9}}}}`)
+	migrated, problems := Migrate(MutatingPolicies, policies, definition, Options{})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	proof, problems := Verify(context.Background(), policies, migrated, definition, manifests, Ordered, Options{})
+	if proof == nil || len(problems) > 0 || len(proof.Differences) > 0 || proof.Changed == 0 {
+		t.Errorf("%v %+v\n%s", problems, proof, manifest.Join(migrated))
+	}
+}
+
 // customResources are the definitions of the custom resources in the corpus.
 const customResources = `
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: scaledobjects.keda.sh}, spec: {group: keda.sh, scope: Namespaced, names: {kind: ScaledObject, plural: scaledobjects}, versions: [{name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}

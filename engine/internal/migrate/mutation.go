@@ -218,7 +218,8 @@ func (c *converter) split(n *node) (applied, patched *node) {
 		return nil, n
 	}
 	t := first(n.at.types)
-	if t == nil || t.AtomicMap {
+	isDeep := func(f field) bool { return f.node.fields != nil || f.node.items != nil }
+	if t == nil || t.AtomicMap || len(t.Fields) == 0 && slices.ContainsFunc(n.fields, isDeep) { // an Object has no type for a map's values
 		return nil, n
 	}
 	for _, f := range n.fields {
