@@ -26,19 +26,14 @@ func (c *converter) entry(s *scope, name string) (code, error) {
 			case found.isConstant || found.isRoot():
 				return found, nil
 			}
-			return c.named(name, found), nil
+			found.x = c.variable(name, found.x).x
+			return found.required(), nil
 		}
 	}
 	if strings.HasPrefix(name, "element") { // Kyverno knows it in a foreach only
 		return code{}, noFormf("write patchesJson6902", "%s in a patch that does not change the elements", name)
 	}
 	return code{}, noFormf("", "%s is not defined", name)
-}
-
-// named returns the value of an entry of the context, which becomes a variable.
-func (c *converter) named(name string, found code) code {
-	found.x = c.variable(name, found.x).x
-	return found.required()
 }
 
 // required returns the value of an entry of a context. If it is missing, this is an error to Kyverno as
@@ -68,21 +63,24 @@ func (c *converter) loaded(s *scope, item policy.Node) (code, error) {
 	case item.At("configMap").Given():
 		return outer.configMap(item.At("configMap"))
 	case item.At("globalReference").Given():
-		n := item.At("globalReference")
-		name, err := outer.text(n.At("name").Text())
-		if err != nil {
-			return code{}, placed(err, n.At("name").Path)
-		}
-		return outer.searched(code{x: expr.Call("globalContext.Get", name.x, expr.Literal(""))}, n.At("jmesPath"))
+		return outer.loadedBy(item.At("globalReference"), "name", func(name expr.Expr) code {
+			return code{x: expr.Call("globalContext.Get", name, expr.Literal(""))}
+		})
 	case item.At("imageRegistry").Given():
-		n := item.At("imageRegistry")
-		reference, err := outer.text(n.At("reference").Text())
-		if err != nil {
-			return code{}, placed(err, n.At("reference").Path)
-		}
-		return outer.searched(code{path: &path{root: expr.Call("image.GetMetadata", reference.x)}}, n.At("jmesPath"))
+		return outer.loadedBy(item.At("imageRegistry"), "reference", func(reference expr.Expr) code {
+			return code{path: &path{root: expr.Call("image.GetMetadata", reference)}}
+		})
 	}
 	return outer.apiCall(item.At("apiCall"))
+}
+
+// loadedBy returns what an entry selects from the value that a function of one of its texts gives.
+func (s *scope) loadedBy(n policy.Node, key string, of func(expr.Expr) code) (code, error) {
+	argument, err := s.text(n.At(key).Text())
+	if err != nil {
+		return code{}, placed(err, n.At(key).Path)
+	}
+	return s.searched(of(argument.x), n.At("jmesPath"))
 }
 
 // variableOf converts an entry that is a variable.

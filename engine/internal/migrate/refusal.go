@@ -76,12 +76,16 @@ var errReported = errors.New("reported")
 
 // refuse reports that a part of the rule has no equivalent.
 func (c *converter) refuse(path change.Path, why, advice string) error {
-	c.report(source.Error, path, "there is no equivalent for this: "+why, advice)
+	return c.refuseAt(c.rule.Document.At(path), path, why, advice)
+}
+
+func (c *converter) refuseAt(at source.Position, path change.Path, why, advice string) error {
+	c.report(source.Error, at, path, "there is no equivalent for this: "+why, advice)
 	return errReported
 }
 
 func (c *converter) warn(path change.Path, text, advice string) {
-	c.report(source.Warning, path, text, advice)
+	c.report(source.Warning, c.rule.Document.At(path), path, text, advice)
 }
 
 // documented warns that the converted policy does not do what Kyverno does.
@@ -92,15 +96,15 @@ func (c *converter) documented(d kyverno.Deviation) {
 // doubt warns that the result is not the same for some values.
 func (c *converter) doubt(text, advice string) { c.warn(c.at, text, advice) }
 
-func (c *converter) report(severity source.Severity, path change.Path, text, advice string) {
+func (c *converter) report(severity source.Severity, at source.Position, path change.Path, text, advice string) {
 	code := "policy-not-convertible"
 	if severity != source.Error {
 		code = "policy-converted-almost"
 	}
 	d := c.rule.Document
 	c.problems = append(c.problems, source.Diagnostic{
-		At: d.At(path), Severity: severity, Code: code, Message: text, Advice: advice,
-		Subject: d.Kind().Kind + " " + d.Name(), Field: path.String(), Excerpt: d.Excerpt(d.At(path)),
+		At: at, Severity: severity, Code: code, Message: text, Advice: advice,
+		Subject: d.Kind().Kind + " " + d.Name(), Field: path.String(), Excerpt: d.Excerpt(at),
 	})
 }
 
@@ -136,11 +140,7 @@ func (c *converter) failed(path change.Path, err error) error {
 		} else if !c.rule.Generated { // whose values are at other paths in the document
 			path = slices.Concat(path, none.path)
 		}
-		err := c.refuse(path, none.why, none.advice)
-		last := &c.problems[len(c.problems)-1]
-		last.At = c.positionOf(none, path)
-		last.Excerpt = c.rule.Document.Excerpt(last.At)
-		return err
+		return c.refuseAt(c.positionOf(none, path), path, none.why, none.advice)
 	}
 	return c.refuse(path, err.Error(), "")
 }
