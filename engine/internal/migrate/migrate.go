@@ -69,12 +69,18 @@ func (m *Migration) Policy(d *manifest.Document) (problems []source.Diagnostic) 
 		c.name = ruleName(c.rule, len(written) > 1)
 		problems = append(problems, c.problems...)
 	}
-	if i := slices.IndexFunc(converted, (*converter).keepsItems); i >= 0 {
-		note := source.Warningf(d.At(converted[i].patch), source.CodePolicyConvertedAlmost, "two items of one key in a list, such as two variables of one name, stay two; Kyverno keeps one")
-		note.Severity, note.Subject = source.Info, d.Kind().Kind+" "+d.Name()
-		problems = append(problems, note)
+	return unique(append(problems, keptItems(d, converted)...))
+}
+
+// keptItems notes once for a document that items of lists stay two of which Kyverno keeps one.
+func keptItems(d *manifest.Document, converted []*converter) []source.Diagnostic {
+	i := slices.IndexFunc(converted, (*converter).keepsItems)
+	if i < 0 {
+		return nil
 	}
-	return unique(problems)
+	note := source.Warningf(d.At(converted[i].patch), source.CodePolicyConvertedAlmost, "two items of one key in a list, such as two variables of one name, stay two; Kyverno keeps one")
+	note.Severity, note.Subject = source.Info, d.Kind().Kind+" "+d.Name()
+	return []source.Diagnostic{note}
 }
 
 // Origin reports whether the policy with a kind and a name comes from a document, and whether it was
