@@ -33,9 +33,6 @@ func atIndex(index expr.Expr) part { return part{computed: index, isItem: true} 
 // end is the place after the last item of a list.
 var end = part{key: "-", isItem: true}
 
-// isEnd reports whether a part is the place after the last item of a list.
-func (p part) isEnd() bool { return p.isItem && p.computed.IsZero() }
-
 // maxNulls is the maximum of nulls.
 const maxNulls = 100
 
