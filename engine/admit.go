@@ -28,6 +28,8 @@ type server struct {
 	files files
 	// tries returns an empty list for the tries of an admission. It is nil if tries are not needed.
 	tries func() *tries
+	// shuffled is the same for the invocations that have no order.
+	shuffled func() *shuffled
 	// judging is the context of validating admission if an observer asks for what it reads.
 	judging context.Context
 	// keepsReason selects the reasons for which policies are not applied that anybody asks for.
@@ -180,6 +182,9 @@ func (s server) trace(plans []planned) *trace {
 	}
 	if s.tries != nil {
 		t.tries = s.tries()
+	}
+	if s.shuffled != nil {
+		t.shuffled = s.shuffled()
 	}
 	return t
 }

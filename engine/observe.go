@@ -19,6 +19,9 @@ type Observer struct {
 	decorate func([]policy.Program) []policy.Program
 	// tries returns an empty list for the tries of an admission. It is nil if tries are not needed.
 	tries func() *tries
+	// shuffled returns an empty list for the invocations of an admission that have no order. It is nil if
+	// they are not needed.
+	shuffled func() *shuffled
 	// judge is called for each job whose object a server would validate. It may add to its result.
 	judge func(*run, *admitted)
 	// admit is called for each job that is admitted. admit and conclude may be called for several
@@ -55,6 +58,8 @@ type Observer struct {
 }
 
 func newTries() *tries { return new(tries) }
+
+func newShuffled() *shuffled { return new(shuffled) }
 
 // Partial keeps the edits of manifests without errors although others have failed, even if policies
 // among the manifests are invalid; those do not run. It is for reports: the manifests of such a run

@@ -18,8 +18,9 @@ import (
 func orders() Observer {
 	all := &behaviors{by: map[string][]*sample{}}
 	return Observer{
+		shuffled: newShuffled,
 		admit: func(_ *run, w *written) {
-			if trace := w.admitted.trace; trace != nil && trace.changed() && len(trace.shuffled) > 1 {
+			if trace := w.admitted.trace; trace != nil && trace.changed() && len(trace.shuffled.all()) > 1 {
 				all.note(newSample(w.admitted))
 			}
 		},
@@ -135,7 +136,7 @@ func (b *behaviors) samples() []*sample {
 func (a *admitted) behavior() string {
 	kind := a.job.place.kind
 	text := []byte(kind.APIVersion() + " " + kind.Kind.Kind)
-	for _, id := range a.trace.shuffled {
+	for _, id := range a.trace.shuffled.all() {
 		text = append(text, "\n"+id.String()...)
 	}
 	for _, n := range a.trace.notApplied.all() {
@@ -203,7 +204,7 @@ func formOf(value any) uint64 {
 
 // tryOrders runs the policies on one object in other orders. It returns at most one diagnostic.
 func (s server) tryOrders(a *admitted) []source.Diagnostic {
-	o := ordering{server: s, object: a, memo: memos.Get().(*change.Memo), planned: a.trace.shuffled}
+	o := ordering{server: s, object: a, memo: memos.Get().(*change.Memo), planned: a.trace.shuffled.all()}
 	defer forget(o.memo)
 	for _, order := range o.orders() {
 		if same, _ := o.same(order); !same {

@@ -16,9 +16,9 @@ import (
 // TestOrders compares the findings about samples of the objects, in the orders that are tried, with those
 // about every object in all orders, for random policies and objects.
 func TestOrders(t *testing.T) {
-	every := Observer{admit: func(r *run, w *written) {
-		if trace := w.admitted.trace; trace != nil && trace.changed() && len(trace.shuffled) > 1 {
-			o := ordering{server: r.server, object: w.admitted, memo: new(change.Memo), planned: trace.shuffled}
+	every := Observer{shuffled: newShuffled, admit: func(r *run, w *written) {
+		if trace := w.admitted.trace; trace != nil && trace.changed() && len(trace.shuffled.all()) > 1 {
+			o := ordering{server: r.server, object: w.admitted, memo: new(change.Memo), planned: trace.shuffled.all()}
 			for _, order := range permutations(len(o.planned)) {
 				if same, _ := o.same(order); !same {
 					w.admitted.tell(o.report(order))

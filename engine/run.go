@@ -221,6 +221,9 @@ func (r *run) watch(observers []Observer) {
 		if o.tries != nil {
 			r.server.tries = o.tries
 		}
+		if o.shuffled != nil {
+			r.server.shuffled = o.shuffled
+		}
 		if o.earlier != nil {
 			r.earlier = o.earlier(r)
 		}

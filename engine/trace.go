@@ -41,8 +41,8 @@ type trace struct {
 	judged     *policy.Request
 	// ignored are the failures that failurePolicy Ignore has ignored.
 	ignored []policy.Failure
-	// shuffled are the invocations of the first pass that a server runs in any order.
-	shuffled []policy.ID
+	// shuffled is nil if no observer needs it.
+	shuffled *shuffled
 	// tries is nil if no observer needs it.
 	tries *tries
 	// plans are the last plans of the programs, for reuse on the same object.
@@ -221,15 +221,33 @@ func (t *trace) planned(hook policy.Hook, plan policy.Plan, r *policy.Request) {
 	}
 	t.notApplied.add(plan.NotApplied...)
 	if hook.Shuffled {
-		t.shuffled = slices.Grow(t.shuffled, len(plan.Invocations))
-		for _, invocation := range plan.Invocations {
-			if s, ok := invocation.(policy.Shuffler); ok {
-				t.shuffled = append(t.shuffled, s.Shuffled(r)...)
-			} else {
-				t.shuffled = append(t.shuffled, invocation.ID())
-			}
+		t.shuffled.add(plan, r)
+	}
+}
+
+// shuffled are the invocations of the first pass that a server runs in any order. A nil shuffled
+// records nothing.
+type shuffled struct{ list []policy.ID }
+
+func (s *shuffled) add(plan policy.Plan, r *policy.Request) {
+	if s == nil {
+		return
+	}
+	for _, invocation := range plan.Invocations {
+		if of, ok := invocation.(policy.Shuffler); ok {
+			s.list = append(s.list, of.Shuffled(r)...)
+		} else {
+			s.list = append(s.list, invocation.ID())
 		}
 	}
+}
+
+// all returns the invocations.
+func (s *shuffled) all() []policy.ID {
+	if s == nil {
+		return nil
+	}
+	return s.list
 }
 
 // conditions records conditions that are false or have failed. If runs is false, the

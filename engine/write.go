@@ -94,11 +94,14 @@ func (w *written) commit() {
 		return
 	}
 	j := w.job
-	object := withAnnotations(w.edited, w.loaded.hidden)
+	object, was := withAnnotations(w.edited, w.loaded.hidden), w.loaded.original
 	if j.made != nil {
 		object = j.made.by.Stored(object)
 	}
-	if err := j.document.Set(object, j.place.kind.Type()); err != nil {
+	if j.made != nil || len(w.loaded.hidden) > 0 {
+		was = nil // it is not what the document has
+	}
+	if err := j.document.Edit(was, object, j.place.kind.Type()); err != nil {
 		w.admitted.tell(j.defect("the result cannot be written into the manifest: %v", err))
 	}
 	w.admitted.tell(j.document.Warnings()...)

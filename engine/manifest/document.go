@@ -256,12 +256,18 @@ func (d *Document) Release() {
 // YAML cannot distinguish a floating-point number without a fraction from an integer, so 1.0 is
 // written as 1 and reads as an integer.
 func (d *Document) Set(object map[string]any, shape change.Shape) error {
+	return d.Edit(nil, object, shape)
+}
+
+// Edit is Set for an object that shares parts with a value that Object has returned, and that nobody has
+// changed. It does not read the text of these parts again before it edits the others.
+func (d *Document) Edit(was, object map[string]any, shape change.Shape) error {
 	d.splices, d.anew = nil, nil
 	t := d.unit.tape()
 	if d.isAt(t, d.root, object) {
 		return nil
 	}
-	wholeFloats, err := checkValue(object)
+	wholeFloats, err := checkValue(known(was), object)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", d.At(nil), err)
 	}
@@ -269,7 +275,7 @@ func (d *Document) Set(object map[string]any, shape change.Shape) error {
 	if wholeFloats && !st.strict {
 		object, _ = number.Wholes(object).(map[string]any)
 	}
-	e := d.edits(object, shape, st)
+	e := d.edits(was, object, shape, st)
 	if e == nil {
 		return fmt.Errorf("writing %s: the new text would not read as the object; please report this document's layout", d.At(nil))
 	}
@@ -288,17 +294,25 @@ var ways = [...]struct{ quoted, tidy, exact bool }{
 	{exact: true},
 }
 
+// known returns a value that Object has returned, nil for nil.
+func known(was map[string]any) any {
+	if was == nil || change.Reference {
+		return nil
+	}
+	return was
+}
+
 // edits returns an editor with the splices that make the document read as object, or nil if it
 // finds no splices. Text that a person would write never needs more than the ways above. As a last
 // resort, values are written anew, as deep in the document as possible, because losing a comment is
 // better than losing a value.
-func (d *Document) edits(object map[string]any, shape change.Shape, st style) *editor {
+func (d *Document) edits(was, object map[string]any, shape change.Shape, st style) *editor {
 	text := d.withoutImplied(object)
 	for _, way := range ways {
 		st.quoted = way.quoted
 		e := d.editor(st)
 		e.tidy, e.exact = way.tidy, way.exact
-		e.edit(d.root, d.surroundings(), text, shape)
+		e.edit(d.root, d.surroundings(), known(was), text, shape)
 		if d.readsAs(e.splices, object) {
 			return e
 		}
@@ -306,7 +320,7 @@ func (d *Document) edits(object map[string]any, shape change.Shape, st style) *e
 	for level := d.unit.tape().height(d.root); level > 0; level-- {
 		e := d.editor(st)
 		e.tidy, e.limit = true, level
-		e.edit(d.root, d.surroundings(), text, shape)
+		e.edit(d.root, d.surroundings(), known(was), text, shape)
 		if d.readsAs(e.splices, object) {
 			return e
 		}

@@ -44,25 +44,29 @@ func (e *editor) cutLines(start, end int, lines string) {
 	e.splices = append(e.splices, splice{start: start, end: end, text: lines, line: true, tidy: e.tidy})
 }
 
-// edit makes the value at index i read as to.
-func (e *editor) edit(i int, p surroundings, to any, shape change.Shape) {
+// edit makes the value at index i read as to. was is the value if it is known; its parts that to shares
+// are not compared.
+func (e *editor) edit(i int, p surroundings, was, to any, shape change.Shape) {
 	e.names.define(e.t, i, to)
 	n := &e.t.nodes[i]
 	switch {
 	case n.kind == alias && e.names.read(e.t, i, to):
 		return
-	case n.kind != alias && !e.t.hasAliases(i) && e.t.equals(i, to) && (!e.exact || e.t.isExact(i)):
+	case n.kind != alias && !e.t.hasAliases(i) && (shares(was, to) || e.t.equals(i, to)) && (!e.exact || e.t.isExact(i)):
 		e.names.pass(e.t, i+1, int(n.next))
 		return
 	}
-	if !e.editInside(i, p, to, shape) {
+	if !e.editInside(i, p, was, to, shape) {
 		e.replace(i, p, to)
 	}
 }
 
+// shares reports whether a value is the same map or list as another one.
+func shares(was, to any) bool { return was != nil && change.Same(was, to) }
+
 // editInside edits the collection at index i. It does nothing and returns false if the whole value
 // must be replaced.
-func (e *editor) editInside(i int, p surroundings, to any, shape change.Shape) bool {
+func (e *editor) editInside(i int, p surroundings, was, to any, shape change.Shape) bool {
 	n := &e.t.nodes[i]
 	e.level++
 	defer func() { e.level-- }()
@@ -72,9 +76,11 @@ func (e *editor) editInside(i int, p surroundings, to any, shape change.Shape) b
 	}
 	switch to := to.(type) {
 	case map[string]any:
-		return n.kind.isMap() && e.editMap(i, p, to, shape)
+		before, _ := was.(map[string]any)
+		return n.kind.isMap() && e.editMap(i, p, before, to, shape)
 	case []any:
-		return n.kind.isSequence() && e.editList(i, p, to, shape)
+		before, _ := was.([]any)
+		return n.kind.isSequence() && e.editList(i, p, before, to, shape)
 	}
 	return false
 }

@@ -162,12 +162,17 @@ func (e *emitter) isFlow(model int) bool {
 }
 
 // checkValue returns an error if a value cannot be written. wholeFloats reports whether the value
-// has floating-point numbers that YAML cannot distinguish from integers.
-func checkValue(value any) (wholeFloats bool, err error) {
+// has floating-point numbers that YAML cannot distinguish from integers. Parts that it shares with was,
+// the value of a text, can be written.
+func checkValue(was, value any) (wholeFloats bool, err error) {
+	if shares(was, value) {
+		return false, nil
+	}
 	switch v := value.(type) {
 	case map[string]any:
+		before, _ := was.(map[string]any)
 		for key, child := range v {
-			whole, err := checkValue(child)
+			whole, err := checkValue(before[key], child)
 			if err != nil || !utf8.ValidString(key) {
 				return false, firstError(v)
 			}
@@ -175,7 +180,7 @@ func checkValue(value any) (wholeFloats bool, err error) {
 		}
 	case []any:
 		for i := range v {
-			whole, err := checkValue(v[i])
+			whole, err := checkValue(nil, v[i])
 			if err != nil {
 				return false, fmt.Errorf("[%d]: %w", i, err)
 			}
@@ -204,7 +209,7 @@ func firstError(object map[string]any) error {
 		if !utf8.ValidString(key) {
 			return fmt.Errorf("a key that is not valid UTF-8: %q", key)
 		}
-		if _, err := checkValue(object[key]); err != nil {
+		if _, err := checkValue(nil, object[key]); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}

@@ -15,7 +15,11 @@ type entry struct {
 
 // entries lists the entries of the map, or the items of the sequence, at index i.
 func (t *tape) entries(i int) []entry {
-	var list []entry
+	count := t.count(i)
+	if t.nodes[i].kind.isMap() {
+		count /= 2
+	}
+	list := make([]entry, 0, count)
 	for k := i + 1; k < int(t.nodes[i].next); {
 		en := entry{key: k, value: k}
 		if t.nodes[i].kind.isMap() {
@@ -30,10 +34,10 @@ func (t *tape) entries(i int) []entry {
 // A goal is what an entry of a collection becomes. Goals are in the order of the new collection.
 type goal struct {
 	// old is the index of the entry, or -1 for a new entry.
-	old   int
-	name  string
-	to    any
-	shape change.Shape
+	old     int
+	name    string
+	was, to any
+	shape   change.Shape
 }
 
 // A layout is the way in which the entries of a collection are written.
@@ -58,12 +62,12 @@ func (e *editor) layout(i int, p surroundings, entries []entry) layout {
 
 // editMap edits the entries of the map at index m. If no entry stays, it does nothing and returns
 // false.
-func (e *editor) editMap(m int, p surroundings, to map[string]any, shape change.Shape) bool {
+func (e *editor) editMap(m int, p surroundings, was, to map[string]any, shape change.Shape) bool {
 	entries := e.t.entries(m)
 	goals := make([]goal, 0, len(to))
 	for i, en := range entries {
 		if value, ok := to[en.name]; ok {
-			goals = append(goals, goal{old: i, name: en.name, to: value, shape: fieldShape(shape, en.name)})
+			goals = append(goals, goal{old: i, name: en.name, was: was[en.name], to: value, shape: fieldShape(shape, en.name)})
 		}
 	}
 	if len(goals) == 0 {
@@ -94,8 +98,10 @@ func added(entries []entry, to map[string]any) []string {
 
 // editList edits the items of the sequence at index q. If no item stays, it does nothing and
 // returns false.
-func (e *editor) editList(q int, p surroundings, to []any, shape change.Shape) bool {
-	from, _ := e.t.value(q).([]any)
+func (e *editor) editList(q int, p surroundings, from, to []any, shape change.Shape) bool {
+	if from == nil {
+		from, _ = e.t.value(q).([]any)
+	}
 	pairs := change.Align(from, to, shape)
 	pairEqual(pairs, from, to)
 	last, moved := -1, false
@@ -103,6 +109,7 @@ func (e *editor) editList(q int, p surroundings, to []any, shape change.Shape) b
 	for j, i := range pairs {
 		goals[j] = goal{old: i, to: to[j], shape: itemShape(shape)}
 		if i >= 0 {
+			goals[j].was = from[i]
 			moved = moved || i < last
 			last = i
 		}
@@ -163,7 +170,7 @@ func (e *editor) editEntries(i int, p surroundings, entries []entry, goals []goa
 		if g.old >= 0 {
 			en := entries[g.old]
 			e.names.pass(e.t, en.key, en.value)
-			e.edit(en.value, l.surroundings(), g.to, g.shape)
+			e.edit(en.value, l.surroundings(), g.was, g.to, g.shape)
 		}
 	}
 	if !stay {
@@ -176,7 +183,7 @@ func (e *editor) editEntries(i int, p surroundings, entries []entry, goals []goa
 func (e *editor) edited(en entry, p surroundings, g goal, start, end int) string {
 	inner := *e
 	inner.splices = nil
-	inner.edit(en.value, p, g.to, g.shape)
+	inner.edit(en.value, p, g.was, g.to, g.shape)
 	e.anew = inner.anew
 	if splices := inner.splices; end < len(e.t.text) {
 		return applySplices(e.t.text, start, end, splices, e.style.lineBreak)

@@ -230,7 +230,7 @@ func (l *ResourceList) SetResults(results []map[string]any) error {
 	for i := range results {
 		list[i] = change.CloneObject(results[i])
 	}
-	if _, err := checkValue(list); err != nil {
+	if _, err := checkValue(nil, list); err != nil {
 		return fmt.Errorf("writing results: %w", err)
 	}
 	t := l.unit.tape()

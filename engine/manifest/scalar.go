@@ -31,6 +31,12 @@ func resolve(text string) (value any, isString bool) {
 	return nil, true
 }
 
+// isString reports whether a plain scalar is a string.
+func isString(text string) bool {
+	_, isString := resolve(text)
+	return isString
+}
+
 func resolveWord(text string) (value any, isString bool) {
 	switch text {
 	case "~", "null", "Null", "NULL":
@@ -46,6 +52,9 @@ func resolveWord(text string) (value any, isString bool) {
 func resolveNumber(text string) (value any, isString bool) {
 	if v, ok := notFiniteValue(text); ok {
 		return v, false
+	}
+	if last := text[len(text)-1]; last > 'f' || 'F' < last && last < '_' {
+		return nil, true // such as 100m: errors of strconv allocate
 	}
 	if strings.IndexByte(text, '_') >= 0 {
 		text = strings.ReplaceAll(text, "_", "")

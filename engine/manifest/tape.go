@@ -188,9 +188,24 @@ func (t *tape) equals(i int, value any) bool {
 			list = list[1:]
 		}
 		return len(list) == 0
-	default:
-		return change.Equal(t.value(i), value)
 	}
+	return t.equalsScalar(&t.nodes[i], value)
+}
+
+// equalsScalar reports whether a scalar reads as value, without building a text.
+func (t *tape) equalsScalar(n *node, value any) bool {
+	text, isText := value.(string)
+	switch {
+	case n.kind == absent:
+		return value == nil
+	case n.kind != plain:
+		return isText && t.string(n) == text
+	case n.marks&strict != 0:
+		return !isText && change.Equal(strictValue(t.text[n.start:n.end]), value)
+	case isText:
+		return t.string(n) == text && isString(text)
+	}
+	return change.Equal(plainValue(t.string(n)), value)
 }
 
 // within reports whether every entry of the map at index i is in object.

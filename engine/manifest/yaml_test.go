@@ -78,7 +78,7 @@ func FuzzYAML(f *testing.F) {
 			return
 		}
 		object := stream.Documents()[0].Object()
-		if whole, err := checkValue(object); err != nil || whole {
+		if whole, err := checkValue(nil, object); err != nil || whole {
 			return
 		}
 		written := YAML(object)

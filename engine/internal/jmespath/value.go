@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/engine/limit"
 )
@@ -65,10 +66,40 @@ const maxSize = limit.TextBytes
 
 var errSize = limit.Exceeded(limit.Expression, "select less, or do not repeat it", "the result is larger than %d MiB", maxSize>>20)
 
-// Output converts a result to a value, with integers for whole numbers.
+// Output converts a result to a value, with integers for whole numbers. A result that is such a value is
+// returned as it is.
 func Output(result any) (any, error) {
 	room := maxSize
+	if !change.Reference && isOutput(result, &room) {
+		return result, nil
+	}
+	room = maxSize
 	return converted(result, &room, integer)
+}
+
+// isOutput reports whether converted would return an equal value.
+func isOutput(result any, room *int) bool {
+	*room -= 8
+	switch result := result.(type) {
+	case map[string]any:
+		for key, member := range result {
+			if *room -= len(key); !isOutput(member, room) {
+				return false
+			}
+		}
+	case []any:
+		for _, item := range result {
+			if !isOutput(item, room) {
+				return false
+			}
+		}
+	case string:
+		*room -= len(result)
+	case nil, bool, int64:
+	default:
+		return false
+	}
+	return *room >= 0
 }
 
 func converted(result any, room *int, number func(float64) (any, error)) (any, error) {

@@ -3,6 +3,7 @@ package kyverno
 import (
 	"cmp"
 	"slices"
+	"sync/atomic"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -61,8 +62,17 @@ type rule struct {
 	others []policy.Node
 	// asksOperation says that the operation may decide whether the rule applies.
 	asksOperation bool
-	// idle returns the step of a patch that changes nothing.
-	idle func() policy.Step
+	// idle returns the step of a patch that changes nothing, and patchAt the position of the patch.
+	idle    func() policy.Step
+	patchAt func() source.Position
+	// outside is the last step that was skipped because the rule does not match.
+	outside atomic.Pointer[unmatched]
+}
+
+// unmatched is the step of a rule that does not match, for a reason.
+type unmatched struct {
+	reason string
+	step   policy.Step
 }
 
 // newRule returns a rule of a policy, which is not compiled.

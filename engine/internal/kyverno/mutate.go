@@ -23,7 +23,8 @@ import (
 type result struct {
 	object  map[string]any
 	element string
-	at      change.Path
+	// at is the path of the patch of an entry of foreach; nil for the patch of the rule.
+	at change.Path
 }
 
 // patchError reports which patch of a rule failed.
@@ -70,7 +71,7 @@ func (s *scope) mutate(r *rule, object map[string]any, t *schema.Type) (outcome,
 	if err != nil || reason != "" {
 		return outcome{reason: reason, applied: reason == changesOnlyText}, err
 	}
-	return outcome{results: []result{{object: patched, at: r.patch.node.Path}}, applied: true}, nil
+	return outcome{results: []result{{object: patched}}, applied: true}, nil
 }
 
 // substituteOthers replaces the variables of a rule outside its patch, to no effect but errors: see

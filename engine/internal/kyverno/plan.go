@@ -25,6 +25,7 @@ func (r *rule) compile() {
 	r.targets, r.others = r.mutation.At("targets").Items(), r.readOthers()
 	r.asksOperation = r.match.asksOperation() || r.exclude.asksOperation() || asksOperation(r.preconditions.Value)
 	r.idle = sync.OnceValue(func() policy.Step { return r.skipped(r.mutation.Path, policy.Text(ChangesNothing)) })
+	r.patchAt = sync.OnceValue(func() source.Position { return r.at(r.patch.node.Path) })
 }
 
 // asksOperation reports whether a string in a value names the operation of the request.
@@ -254,7 +255,12 @@ func (r *rule) steps(steps []policy.Step, o outcome, err error, trigger string) 
 		return append(steps, r.skipped(r.mutation.Path, policy.Text(o.reason)))
 	}
 	for _, result := range o.results {
-		step := policy.Step{ID: r.id(), At: r.at(result.at), Object: result.object}
+		step := policy.Step{ID: r.id(), Object: result.object}
+		if result.at == nil {
+			step.At = r.patchAt()
+		} else {
+			step.At = r.at(result.at)
+		}
 		step.ID.Instance = cmp.Or(result.element, trigger)
 		if result.element != "" && trigger != "" {
 			step.ID.Instance += ", " + trigger
@@ -271,7 +277,7 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, policy.Step)
 	e.operation = e.program.values.operation(r, nameOf(object), string(e.request.Operation))
 	c := e.candidate(object)
 	if reason := e.matchRule(r, c); reason != "" {
-		return nil, r.skipped(r.matchPath, policy.OutOfScope(reason))
+		return nil, r.unmatched(reason)
 	}
 	e.matched = true
 	s := e.newScope(r, object)
@@ -291,6 +297,17 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, policy.Step)
 		return nil, r.skipped(r.root.Path, policy.Excepted{Name: name})
 	}
 	return s, policy.Step{}
+}
+
+// unmatched returns the step of a rule that does not match. The reason is often that of the object
+// before.
+func (r *rule) unmatched(reason string) policy.Step {
+	last := r.outside.Load()
+	if last == nil || last.reason != reason {
+		last = &unmatched{reason, r.skipped(r.matchPath, policy.OutOfScope(reason))}
+		r.outside.Store(last)
+	}
+	return last.step
 }
 
 // skipped returns the step of a rule that does not change the object.

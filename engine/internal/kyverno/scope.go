@@ -28,6 +28,7 @@ type evaluation struct {
 	// original is the object before the first rule of the policy. The variable images is
 	// computed from it.
 	original map[string]any
+	images   []*entry
 	// rule is the rule that runs.
 	rule *rule
 	// empty says that a policy has failed, and its failure was ignored.
@@ -103,12 +104,20 @@ type scope struct {
 func (e *evaluation) newScope(r *rule, object map[string]any) *scope {
 	s := &scope{evaluation: e, begun: object}
 	if hasImages[e.request.Kind.Kind.Kind] {
-		s.pending = append(s.pending, &entry{name: "images", images: e.original})
+		s.pending = e.imagesEntry()
 	}
 	for _, v := range e.program.values.variables(r, nameOf(object)) {
 		s.give(v.key, v.value)
 	}
 	return s
+}
+
+// imagesEntry returns the variable images, which the rules of a policy share.
+func (e *evaluation) imagesEntry() []*entry {
+	if len(e.images) == 0 || !change.Same(e.images[0].images, e.original) {
+		e.images = []*entry{{name: "images", images: e.original}}
+	}
+	return slices.Clip(e.images)
 }
 
 // variables returns the variables of expressions, except for entries that are not loaded.

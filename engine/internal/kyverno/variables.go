@@ -102,9 +102,13 @@ func hasSubstitutions(value any) bool {
 	return false
 }
 
-// replace is substitute for a part of a value. room is the number of bytes that variables may
-// still add. Paths of siblings share their memory, so an error has a copy.
+// replace is substitute for a part of a value. A part without references and variables is returned as
+// it is. room is the number of bytes that variables may still add. Paths of siblings share their
+// memory, so an error has a copy.
 func (s *scope) replace(value any, at substitution, room *int) (any, error) {
+	if !change.Reference && !hasSubstitutions(value) {
+		return value, nil
+	}
 	switch value := value.(type) {
 	case map[string]any:
 		return s.replaceMap(value, at, room)
