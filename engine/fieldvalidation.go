@@ -128,10 +128,17 @@ func isFilledIn(object map[string]any, err error) bool {
 // alone. It builds only the metadata: most manifests that no policy matches are never built as a whole.
 func (r *run) acceptsSurely(j *job) bool {
 	kind := j.place.kind
-	if j.made != nil || kind.Custom || kind.Unknown || kind.Type() == nil || kind.Deprecation(r.set.settings.minor) != "" {
+	if j.made != nil || kind.Custom || kind.Type() == nil || kind.Deprecation(r.set.settings.minor) != "" {
 		return false
 	}
-	if _, removed := r.currentSchemas().Removed(kind.Kind, r.set.settings.minor); removed || !j.document.Fits(strict{kind.Type()}) {
+	if _, removed := r.currentSchemas().Removed(kind.Kind, r.set.settings.minor); removed {
+		return false
+	}
+	if kind.Unknown { // nobody knows its fields
+		_, unserved := r.currentSchemas().Unserved(kind.Kind)
+		return !unserved && kind.Version != "" && kind.Kind.Kind != ""
+	}
+	if !j.document.Fits(strict{kind.Type()}) {
 		return false
 	}
 	validation := r.server.defaulting.validation

@@ -27,11 +27,18 @@ func (r *run) tellPolicies() {
 			r.tell(*problem)
 		}
 	}
+	others := map[gvk.Kind]bool{} // kinds that do not look like policies
 	for _, d := range r.input.manifests {
+		kind := d.Kind()
+		if others[kind] {
+			continue
+		}
 		switch problem := r.otherPolicy(d); {
 		case problem != nil:
 			r.tell(*problem)
-		case r.set.isMisspelt(d.Kind()) && d.Kind().Version != "":
+		case !r.set.isMisspelt(kind):
+			others[kind] = kind.Group != webhookKind.Group || kind.Kind != webhookKind.Kind
+		case kind.Version != "":
 			warning := r.set.misspelt(d)
 			warning.Severity, warning.Subject = source.Warning, strings.TrimSpace(d.Kind().Kind+" "+d.Name())
 			r.tell(warning)

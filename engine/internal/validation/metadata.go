@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
@@ -98,6 +99,9 @@ func (v *Server) CheckMetadata(kind *schema.Kind, object map[string]any) error {
 		rule = metadata.NameIsDNSSubdomain
 	}
 	if rule == nil || kind.Custom || kind.Unknown {
+		return nil
+	}
+	if own, isMap := object["metadata"].(map[string]any); isMap && isUsual(own) && !change.Reference {
 		return nil
 	}
 	u := &unstructured.Unstructured{Object: object}

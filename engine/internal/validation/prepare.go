@@ -9,7 +9,8 @@
 // the packages of k8s.io/apiextensions-apiserver v0.36.3 that do not need those of a server.
 //
 // The files in order: prepare.go (all kinds), created.go (single kinds), update.go (the two objects
-// of an update), metadata.go (names, labels and annotations of built-in kinds), custom.go (the
+// of an update), metadata.go (names, labels and annotations of built-in kinds), usual.go (those of the
+// usual form), custom.go (the
 // validation of custom resources), openapi.go (their schemas), rules.go (x-kubernetes-validations),
 // finalizers.go (warnings), definition.go (CustomResourceDefinitions), definitionparts.go (subresources,
 // columns and selectable fields), client.go (webhooks), definitionschema.go, definitiondefaults.go and definitionrules.go
