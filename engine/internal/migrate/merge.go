@@ -142,20 +142,16 @@ func (r *usage) placeOf(x expr.Expr) ([]string, bool) {
 	return place, true
 }
 
-// follows reports whether a rule must run after another one of the same policy.
-func (c *converter) follows(earlier *converter) bool {
-	for _, written := range earlier.writes() {
-		if c.reads(written) {
-			return true
-		}
-		for _, own := range c.writes() {
-			same := slices.Equal(own.at, written.at) && !own.value.IsZero() && expr.Equal(own.value, written.value)
-			if overlaps(own.at, written.at) && !same {
-				return true
-			}
-		}
+// follows reports whether a rule must run after another one of the same policy, because of one of its
+// effects.
+func (c *converter) follows(written effect) bool {
+	if c.reads(written) {
+		return true
 	}
-	return false
+	return slices.ContainsFunc(c.writes(), func(own effect) bool {
+		same := slices.Equal(own.at, written.at) && !own.value.IsZero() && expr.Equal(own.value, written.value)
+		return overlaps(own.at, written.at) && !same
+	})
 }
 
 // writes returns the effects of the mutations.
@@ -169,22 +165,28 @@ func (c *converter) writes() []effect {
 
 // reads reports whether the rule reads a place, other than to keep its value.
 func (c *converter) reads(w effect) bool {
-	if c.read == nil { // once, because the rule is compared with all earlier ones
+	read := c.placesRead()
+	if w.isIn(read[0]) {
+		return true
+	}
+	for i, m := range c.mutations {
+		keeps := slices.ContainsFunc(m.writes, func(own effect) bool { return slices.Equal(own.at, w.at) })
+		if !keeps && w.isIn(read[i+1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// placesRead returns the places that the conditions read, and then those that each mutation reads.
+func (c *converter) placesRead() [][][]string {
+	if c.read == nil { // once, because the rule is compared with earlier ones
 		c.read = [][][]string{placesRead(c.conditions()...)}
 		for _, m := range c.mutations {
 			c.read = append(c.read, placesRead(m.expression))
 		}
 	}
-	if w.isIn(c.read[0]) {
-		return true
-	}
-	for i, m := range c.mutations {
-		keeps := slices.ContainsFunc(m.writes, func(own effect) bool { return slices.Equal(own.at, w.at) })
-		if !keeps && w.isIn(c.read[i+1]) {
-			return true
-		}
-	}
-	return false
+	return c.read
 }
 
 // conditions returns the conditions and variables of the rule.
@@ -243,7 +245,7 @@ func (c *converter) isNarrowerThan(other *converter) bool {
 
 // isAffectedBy reports whether the rule's conditions see the changes of another rule.
 func (c *converter) isAffectedBy(earlier *converter) bool {
-	return slices.ContainsFunc(earlier.writes(), func(w effect) bool { return slices.ContainsFunc(c.conditions(), w.isReadBy) })
+	return slices.ContainsFunc(earlier.writes(), func(w effect) bool { return w.isIn(c.placesRead()[0]) })
 }
 
 // guardMutations moves the conditions and the selector of the policy into its mutations.
@@ -274,27 +276,94 @@ func (c *converter) guardMutations() error {
 // they match other kinds. A rule that cannot be merged
 // is refused.
 func mergedRules(rules []*converter) (policies []*converter, refused *converter) {
+	written := &placeEffects{}
 	for _, rule := range rules {
 		into := -1
-		for i, earlier := range policies {
-			if !rule.meets(earlier) || !rule.follows(earlier) {
-				continue
-			}
-			if into >= 0 || !earlier.canJoin(rule) {
+		for _, i := range written.before(rule, policies) {
+			if earlier := policies[i]; into >= 0 || !earlier.canJoin(rule) {
 				_ = rule.refuse(rule.rule.Root.Path, fmt.Sprintf("rule %s depends on what rule %s does before it, and a cluster runs MutatingPolicies in any order", rule.rule.Name, earlier.rule.Name),
 					"give both the same kinds and operations, then they become one policy")
 				return nil, rule
 			}
 			into = i
 		}
+		effects := rule.writes()
 		if into < 0 {
-			policies = append(policies, rule)
+			into, policies = len(policies), append(policies, rule)
 		} else if err := policies[into].join(rule); err != nil {
 			_ = rule.failed(rule.rule.Root.Path, err)
 			return nil, rule
 		}
+		for _, e := range effects {
+			written.add(e.at, policyEffect{into, e})
+		}
 	}
 	return policies, nil
+}
+
+// placeEffects are the effects of policies by their places, so that a rule is compared only with effects on
+// places that it reads or writes.
+type placeEffects struct {
+	// here are the effects on the place itself, below those on its parts.
+	here  []policyEffect
+	below map[string]*placeEffects
+}
+
+// policyEffect is an effect of the policy with an index.
+type policyEffect struct {
+	policy int
+	effect effect
+}
+
+func (w *placeEffects) add(at []string, by policyEffect) {
+	if len(at) == 0 {
+		w.here = append(w.here, by)
+		return
+	}
+	below := w.below[at[0]]
+	if below == nil {
+		below = &placeEffects{}
+		if w.below == nil {
+			w.below = map[string]*placeEffects{}
+		}
+		w.below[at[0]] = below
+	}
+	below.add(at[1:], by)
+}
+
+// overlapping calls visit for the effects on places that overlap a place.
+func (w *placeEffects) overlapping(at []string, visit func(policyEffect)) {
+	for _, by := range w.here {
+		visit(by)
+	}
+	if len(at) > 0 {
+		if below := w.below[at[0]]; below != nil {
+			below.overlapping(at[1:], visit)
+		}
+		return
+	}
+	for _, below := range w.below {
+		below.overlapping(nil, visit)
+	}
+}
+
+// before returns the indexes, in order, of the policies that a rule must follow.
+func (w *placeEffects) before(rule *converter, policies []*converter) (indexes []int) {
+	follows := map[int]bool{}
+	visit := func(by policyEffect) {
+		if !follows[by.policy] && rule.meets(policies[by.policy]) && rule.follows(by.effect) {
+			follows[by.policy] = true
+		}
+	}
+	for _, own := range rule.writes() {
+		w.overlapping(own.at, visit)
+	}
+	for _, places := range rule.placesRead() {
+		for _, place := range places {
+			w.overlapping(place, visit)
+		}
+	}
+	return slices.Sorted(maps.Keys(follows))
 }
 
 // meets reports whether both rules may match the same object.
