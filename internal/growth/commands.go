@@ -114,6 +114,11 @@ func ofConversions() []dimension {
 				return rule(fmt.Sprint("r-", i), "ConfigMap", "patchStrategicMerge: {metadata: {labels: {"+lines(8, fmt.Sprintf("l-%d-#: x, ", i))+"}}}")
 			}))}
 		}},
+		{name: "convert/rules of one label", commands: []string{"convert"}, flags: []string{"--to", "MutatingPolicy"}, n: 40, files: func(n int) map[string]string {
+			return map[string]string{"kyverno.yaml": clusterPolicy("p", repeat(n, func(i int) string {
+				return rule(fmt.Sprint("r-", i), "ConfigMap", fmt.Sprintf("patchStrategicMerge: {metadata: {labels: {l: x-%d}}}", i))
+			}))}
+		}},
 		{name: "convert/refusals", refusal: "[policy-not-convertible]", commands: []string{"convert"}, flags: []string{"--to", "MutatingPolicy"}, n: 40, files: func(n int) map[string]string {
 			return map[string]string{"kyverno.yaml": clusterPolicy("p", repeat(n, func(i int) string {
 				return rule(fmt.Sprint("r-", i), "ConfigMap", "patchStrategicMerge: {metadata: {labels: {l: \"{{ x509_decode('a') }}\"}}}")
