@@ -106,13 +106,16 @@ func hasSubstitutions(value any) bool {
 // it is. room is the number of bytes that variables may still add. Paths of siblings share their
 // memory, so an error has a copy.
 func (s *scope) replace(value any, at substitution, room *int) (any, error) {
-	if !change.Reference && !hasSubstitutions(value) {
-		return value, nil
-	}
 	switch value := value.(type) {
 	case map[string]any:
+		if !change.Reference && !hasSubstitutions(value) {
+			return value, nil
+		}
 		return s.replaceMap(value, at, room)
 	case []any:
+		if !change.Reference && !hasSubstitutions(value) {
+			return value, nil
+		}
 		result := make([]any, len(value))
 		for i, item := range value {
 			below := at

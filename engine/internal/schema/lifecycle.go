@@ -86,22 +86,26 @@ func (r *Registry) Unserved(kind gvk.Kind) (instead gvk.Kind, ok bool) {
 	if r.Lookup(kind) != nil {
 		return instead, false
 	}
-	isClosed := !strings.Contains(kind.Group, ".")
-	if !isClosed && len(r.added) == 0 { // most unknown kinds end here, without a list of all kinds
-		return instead, false
+	if strings.Contains(kind.Group, ".") { // most unknown kinds: no list of all kinds for each object
+		for _, k := range r.added {
+			if k.Custom && k.Group == kind.Group && k.Kind.Kind == kind.Kind && (!ok || k.Version < instead.Version) {
+				instead, ok = k.Kind, true
+			}
+		}
+		return instead, ok
 	}
 	var names []string
 	for _, k := range r.Kinds() {
 		switch {
 		case k.Group != kind.Group:
-		case k.Kind.Kind == kind.Kind && (isClosed || k.Custom):
+		case k.Kind.Kind == kind.Kind:
 			return k.Kind, true
 		case k.Version == kind.Version:
 			names = append(names, k.Kind.Kind)
 		}
 	}
-	if near := source.Nearest(kind.Kind, names); isClosed && near != "" {
+	if near := source.Nearest(kind.Kind, names); near != "" {
 		instead = gvk.Kind{Group: kind.Group, Version: kind.Version, Kind: near}
 	}
-	return instead, isClosed
+	return instead, true
 }

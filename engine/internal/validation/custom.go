@@ -210,7 +210,9 @@ func (c *custom) validate(ctx context.Context, object, old map[string]any) (fiel
 	var problems field.ErrorList
 	var correlated *common.CorrelatedObject
 	at := field.NewPath("metadata")
-	if old == nil {
+	if own, _ := object["metadata"].(map[string]any); old == nil && isUsualCustom(own, c.namespaced) && !change.Reference {
+		// a server has nothing to say
+	} else if old == nil {
 		problems = append(problems, byField(metadata.ValidateObjectMetaAccessor(u, c.namespaced, metadata.NameIsDNSSubdomain, at))...)
 	} else {
 		correlated = common.NewCorrelatedObject(object, old, &model.Structural{Structural: c.structural})

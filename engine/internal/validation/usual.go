@@ -10,6 +10,18 @@ func isUsual(metadata map[string]any) bool {
 		texts, isMap := value.(map[string]any)
 		switch key {
 		case "namespace": // about which servers differ
+		case "uid", "creationTimestamp":
+			if !isText {
+				return false
+			}
+		case "managedFields":
+			if !isManaged(value) {
+				return false
+			}
+		case "generation":
+			if count, isNumber := value.(int64); !isNumber || count < 0 {
+				return false
+			}
 		case "name":
 			if !isText || len(text) > maxCronJob || !isUsualName(text) {
 				return false
@@ -27,6 +39,22 @@ func isUsual(metadata map[string]any) bool {
 		}
 	}
 	return metadata["name"] != nil
+}
+
+// isManaged reports whether managed fields are those that Created adds.
+func isManaged(value any) bool {
+	list, _ := value.([]any)
+	if len(list) != 1 {
+		return false
+	}
+	entry, _ := list[0].(map[string]any)
+	return entry["manager"] == "unknown" && entry["operation"] == "Update" && entry["fieldsType"] == "FieldsV1" && entry["subresource"] == nil
+}
+
+// isUsualCustom is isUsual for the metadata of a custom resource, whose namespace servers validate, too.
+func isUsualCustom(metadata map[string]any, namespaced bool) bool {
+	namespace, _ := metadata["namespace"].(string)
+	return isUsual(metadata) && (metadata["namespace"] != nil) == namespaced && (!namespaced || len(namespace) <= maxCronJob && isUsualName(namespace))
 }
 
 // maxUsual is how many bytes all labels or annotations may have. Servers accept four times as much.

@@ -9,6 +9,8 @@ import (
 	metadata "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
 // TestUsual compares isUsual with the rules of servers, on random metadata with parts that are almost of
@@ -38,12 +40,28 @@ func TestUsual(t *testing.T) {
 			}
 		}
 		if r.IntN(10) == 0 {
-			object[[]string{"namespace", "generateName", "finalizers", "uid"}[r.IntN(4)]] = value()
+			object[[]string{"namespace", "generateName", "finalizers", "uid", "creationTimestamp"}[r.IntN(5)]] = value()
+		}
+		if r.IntN(4) == 0 {
+			entry, _ := managed(&schema.Kind{})[0].(map[string]any)
+			if r.IntN(2) == 0 {
+				entry[[]string{"manager", "operation", "fieldsType", "subresource", "apiVersion"}[r.IntN(5)]] = value()
+			}
+			object["managedFields"] = []any{entry}
+		}
+		if r.IntN(10) == 0 {
+			object["generation"] = int64(r.IntN(3) - 1)
 		}
 		if !isUsual(object) {
 			continue
 		}
 		usual++
+		for _, namespaced := range []bool{false, true} {
+			u := &unstructured.Unstructured{Object: map[string]any{"metadata": object}}
+			if problems := metadata.ValidateObjectMetaAccessor(u, namespaced, metadata.NameIsDNSSubdomain, field.NewPath("metadata")); isUsualCustom(object, namespaced) && len(problems) > 0 {
+				t.Fatalf("%q of a custom resource: %v", object, problems)
+			}
+		}
 		for kind, rule := range map[string]metadata.ValidateNameFunc{"Service": metadata.NameIsDNSLabel, "CronJob.batch": metadata.NameIsDNSSubdomain, "Namespace": isPathSegment} {
 			u := &unstructured.Unstructured{Object: map[string]any{"metadata": object}}
 			problems := append(metadata.ValidateObjectMetaAccessor(u, true, rule, field.NewPath("metadata")), checkOwn(kind, u)...)
