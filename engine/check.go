@@ -22,7 +22,7 @@ func (s *Set) Check(ctx context.Context, manifests []*manifest.Stream, observers
 var mistakes = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
 	var found []source.Diagnostic
 	for _, program := range r.policies.programs {
-		found = append(found, program.Check(r.schemas)...)
+		found = append(found, program.Check(r.schemas, r.kept)...)
 	}
 	return found
 }}

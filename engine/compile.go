@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"context"
+	ctx "context"
 	"slices"
 	"sync"
 
@@ -28,10 +28,13 @@ type Set struct {
 	readKinds func() map[gvk.Kind]bool
 	// given are all documents given to Compile.
 	given []*manifest.Document
-	// rules is a digest of the options, computed once.
-	rules   digest
-	ruling  sync.Once
+	// rules returns a digest of the options. options identifies them: sets that take over what earlier sets
+	// with equal options have made have the same.
+	rules   func() digest
+	options *Options
 	schemas *schema.Registry
+	// kept is what was made of documents, also for earlier sets.
+	kept *policy.Kept
 	// policies and context are the documents given to Compile. old are the objects before an
 	// update.
 	policies, context, old []*manifest.Document
@@ -49,7 +52,19 @@ type Set struct {
 // diagnostics contain errors, there is no Set. Warnings are reported by every Run instead, because
 // policies among the manifests may remove their cause.
 func Compile(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
-	s, diagnostics := CompileSound(policies, context, options)
+	return (*Results)(nil).Compile(policies, context, options)
+}
+
+// CompileSound is like Compile, but also returns a Set if policies or the context have errors: of
+// the policies without errors. Every Run reports the errors and has no output. Check reports them
+// and checks the other policies. There is no Set only if the options are wrong.
+func CompileSound(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
+	return (*Results)(nil).CompileSound(policies, context, options)
+}
+
+// Compile is the function Compile, and takes over what was made of the same policies in the earlier runs.
+func (k *Results) Compile(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
+	s, diagnostics := k.CompileSound(policies, context, options)
 	if s == nil || !source.HasErrors(s.problems) {
 		return s, diagnostics
 	}
@@ -59,11 +74,10 @@ func Compile(policies, context []*manifest.Stream, options Options) (*Set, []sou
 	return nil, s.files.decide(s.problems, secrets)
 }
 
-// CompileSound is like Compile, but also returns a Set if policies or the context have errors: of
-// the policies without errors. Every Run reports the errors and has no output. Check reports them
-// and checks the other policies. There is no Set only if the options are wrong.
-func CompileSound(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
-	s, diagnostics := newSet(policies, context, options)
+// CompileSound is the function CompileSound, and takes over what was made of the same policies in the earlier
+// runs.
+func (k *Results) CompileSound(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
+	s, diagnostics := newSet(policies, context, options, k.earlier())
 	if s == nil {
 		return nil, diagnostics
 	}
@@ -72,7 +86,7 @@ func CompileSound(policies, context []*manifest.Stream, options Options) (*Set, 
 			s.refused = append(s.refused, d)
 		}
 	}
-	programs, problems := s.compile(slices.Concat(s.policies, s.configuration(s.context)))
+	programs, problems := s.compile(slices.Concat(s.policies, s.configuration(s.context)), s.kept)
 	s.programs, s.problems = programs, append(diagnostics, problems...)
 	s.readKinds = sync.OnceValue(func() map[gvk.Kind]bool { return readKinds(programs) })
 	source.Sort(s.problems)
@@ -111,7 +125,7 @@ func (s *Set) Covers(d *manifest.Document) bool {
 	s = s.orEmpty()
 	p := s.placeOf(d, s.schemas)
 	request := &policy.Request{
-		Context: context.Background(), Kind: p.kind, Name: p.name, Namespace: p.ofRequest(),
+		Context: ctx.Background(), Kind: p.kind, Name: p.name, Namespace: p.ofRequest(),
 		Operation: s.settings.options.Operation, User: s.settings.options.User, Schemas: s.schemas,
 	}
 	return slices.ContainsFunc(s.programs, func(program policy.Program) bool {
@@ -130,8 +144,9 @@ func (s *Set) KeyNamespaceOf(d *manifest.Document) string {
 // IsPolicy reports whether documents of a kind belong to a policy language.
 func IsPolicy(kind gvk.Kind) bool { return emptySet().isPolicy(kind) }
 
-// newSet returns a set whose policies are not compiled yet, or nil if the options are wrong.
-func newSet(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
+// newSet returns a set whose policies are not compiled yet, or nil if the options are wrong. earlier is what
+// was made of documents for earlier sets, or nil.
+func newSet(policies, context []*manifest.Stream, options Options, earlier *policy.Kept) (*Set, []source.Diagnostic) {
 	options, described := options.describedBy(slices.Concat(documentsOf(policies), documentsOf(context)))
 	settings, diagnostics := options.check()
 	diagnostics = append(described, diagnostics...)
@@ -139,10 +154,14 @@ func newSet(policies, context []*manifest.Stream, options Options) (*Set, []sour
 		return nil, diagnostics
 	}
 	var problems []source.Diagnostic
+	before := len(context)
 	settings.context, context, problems = unpack(context)
+	isUnpacked := len(context) > before
 	diagnostics = append(diagnostics, problems...)
 	s := speaking(settings)
-	s.schemas = schema.BuiltinOf(s.settings.minor).Clone()
+	if s.kept = policy.NewKept(ctx.Background(), earlier); earlier != nil && !isUnpacked {
+		s.speakAs()
+	}
 	s.files = newFiles(policies, context)
 	s.given = slices.Concat(documentsOf(policies), documentsOf(context))
 	s.take(policies)
@@ -203,7 +222,7 @@ func (s *Set) configuration(documents []*manifest.Document) []*manifest.Document
 
 // compile compiles policy documents and the documents that configure them, each with its language.
 // The programs are in the order in which a cluster runs them.
-func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+func (s *Set) compile(documents []*manifest.Document, kept *policy.Kept) ([]policy.Program, []source.Diagnostic) {
 	byLanguage := make([][]*manifest.Document, len(s.languages))
 	for _, d := range documents {
 		for _, i := range s.owners(d) {
@@ -216,7 +235,7 @@ func (s *Set) compile(documents []*manifest.Document) ([]policy.Program, []sourc
 		if len(documents) == 0 && (i > 0 || len(s.settings.options.Trees) == 0) {
 			continue
 		}
-		compiled, problems := s.languages[i].Compile(documents)
+		compiled, problems := s.languages[i].Compile(documents, kept)
 		programs = append(programs, compiled...)
 		diagnostics = append(diagnostics, problems...)
 	}
@@ -237,22 +256,52 @@ func (s *Set) checkPlain(policies []*manifest.Stream) []source.Diagnostic {
 	return diagnostics
 }
 
-// loadSchemas adds the user's OpenAPI documents and the CustomResourceDefinitions of
-// the context to the schemas.
+// defined are schemas with what was added to them, and the problems of that: of each definition, and of others.
+type defined struct {
+	schemas  *schema.Registry
+	problems [][]source.Diagnostic
+	others   []source.Diagnostic
+}
+
+// schemasFrom identifies the schemas that definitions define beside others, which are nil for those of
+// the options.
+type schemasFrom struct {
+	options *Options
+	others  *schema.Registry
+}
+
+// loadSchemas loads the schemas: those of the options, and of the CustomResourceDefinitions of the context.
 func (s *Set) loadSchemas() []source.Diagnostic {
-	var diagnostics []source.Diagnostic
-	for _, d := range s.settings.options.OpenAPI {
-		if err := s.schemas.AddOpenAPI(d.Data); err != nil {
+	definitions := slices.DeleteFunc(slices.Clone(s.context), func(d *manifest.Document) bool { return d.Kind() != definitionKind })
+	loaded := policy.Keep(s.kept, schemasFrom{options: s.options}, definitions, func() defined {
+		schemas := schema.BuiltinOf(s.settings.minor).Clone()
+		others := addOpenAPI(schemas, s.settings.options.OpenAPI)
+		loaded := defineAll(schemas, definitions)
+		loaded.others = others
+		return loaded
+	})
+	s.schemas = loaded.schemas
+	return slices.Concat(loaded.others, slices.Concat(loaded.problems...))
+}
+
+// addOpenAPI adds the user's OpenAPI documents to schemas.
+func addOpenAPI(schemas *schema.Registry, documents []OpenAPIDocument) (diagnostics []source.Diagnostic) {
+	for _, d := range documents {
+		if err := schemas.AddOpenAPI(d.Data); err != nil {
 			diagnostics = append(diagnostics, source.Errorf(source.Position{File: d.Name}, "openapi-invalid", "%v", err).
 				With("expected an OpenAPI v3 document in JSON, as `kubectl get --raw /openapi/v3/apis/apps/v1` prints it"))
 		}
 	}
-	for _, d := range s.context {
-		if d.Kind() == definitionKind {
-			diagnostics = append(diagnostics, define(s.schemas, d, d.Object())...)
-		}
-	}
 	return diagnostics
+}
+
+// defineAll adds the kinds of CustomResourceDefinitions to schemas.
+func defineAll(schemas *schema.Registry, definitions []*manifest.Document) defined {
+	all := defined{schemas: schemas}
+	for _, d := range definitions {
+		all.problems = append(all.problems, define(schemas, d, d.Object()))
+	}
+	return all
 }
 
 var definitionKind = gvk.Kind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}

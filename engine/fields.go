@@ -27,7 +27,12 @@ type Schemas struct{ set *Set }
 // NewSchemas returns the built-in kinds, and those that the options and CustomResourceDefinitions in
 // the context define. The context counts as for Compile.
 func NewSchemas(context []*manifest.Stream, options Options) *Schemas {
-	set, _ := newSet(nil, context, options)
+	return (*Results)(nil).Schemas(context, options)
+}
+
+// Schemas is NewSchemas, and takes over what the earlier runs have made of the same definitions.
+func (k *Results) Schemas(context []*manifest.Stream, options Options) *Schemas {
+	set, _ := newSet(nil, context, options, k.earlier())
 	if set == nil {
 		return nil
 	}

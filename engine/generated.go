@@ -7,12 +7,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/parallel"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/snapshot"
 	"github.com/preadmit/preadmit/engine/internal/witness"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -28,27 +28,57 @@ func generated(shown *tally) Observer {
 }
 
 func (r *run) generated(shown *tally) []source.Diagnostic {
-	policies := slices.Concat(r.generatable("mutations"), r.generatable("validations"))
-	var lock sync.Mutex
-	found := map[*manifest.Document][]source.Diagnostic{}
-	parallel.Each(policies, func(d documented) {
-		var diagnostics []source.Diagnostic
-		if programs, problems := r.set.languages[r.set.language(d.policy.Kind())].Compile(d.documents()); !source.HasErrors(problems) {
-			if s := r.serverWith(programs...); s.mutating() < len(programs) {
-				diagnostics = r.tryValidations(s, d.policy)
-			} else {
-				diagnostics = r.tryMutations(s, d.policy, shown)
-			}
-		}
-		lock.Lock()
-		found[d.policy] = diagnostics
-		lock.Unlock()
+	mutating := r.generatable("mutations")
+	policies := append(mutating, r.generatable("validations")...)
+	failing := eachOf(policies, func(d documented) []policy.Failure {
+		return policy.Keep(r.kept, r.finding("generated"), d.documents(), func() []policy.Failure { return r.tryPolicy(d) })
 	})
 	var all []source.Diagnostic
-	for _, d := range policies {
-		all = append(all, found[d.policy]...)
+	for i := range policies {
+		for _, f := range failing[i] {
+			if id := f.ID.OfRule(); i >= len(mutating) || !shown.fails(id) {
+				all = append(all, alwaysFails(id, f))
+			}
+		}
 	}
 	return all
+}
+
+// found identifies what is found about policies with schemas.
+type found struct {
+	what    string
+	options *Options
+	schemas *schema.Registry
+}
+
+func (r *run) finding(what string) found { return found{what, r.set.options, r.schemas} }
+
+// eachOf calls do for every item, in parallel, and returns the results.
+func eachOf[T, R any](items []T, do func(T) R) []R {
+	results, indexes := make([]R, len(items)), make([]int, len(items))
+	for i := range indexes {
+		indexes[i] = i
+	}
+	parallel.Each(indexes, func(i int) { results[i] = do(items[i]) })
+	return results
+}
+
+// tryPolicy returns a failure of each rule that fails on all objects that are generated for a policy, unless
+// mistakes in the policy explain it.
+func (r *run) tryPolicy(d documented) (failing []policy.Failure) {
+	programs, problems := r.set.languages[r.set.language(d.policy.Kind())].Compile(d.documents(), r.kept)
+	if source.HasErrors(problems) {
+		return nil
+	}
+	if s := r.serverWith(programs...); s.mutating() < len(programs) {
+		failing = r.tryValidations(s, d.policy)
+	} else {
+		failing = r.tryMutations(s, d.policy)
+	}
+	if len(failing) > 0 && r.explained(programs) {
+		return nil
+	}
+	return failing
 }
 
 // documented is a policy with its bindings.
@@ -101,10 +131,10 @@ func (r *run) serverWith(programs ...policy.Program) server {
 
 // tryMutations tries one mutating policy on a server that has no other. If a mutation fails always, it also
 // tries each of them without the others.
-func (r *run) tryMutations(s server, d *manifest.Document, shown *tally) (found []source.Diagnostic) {
+func (r *run) tryMutations(s server, d *manifest.Document) (failing []policy.Failure) {
 	root := policy.Node{Value: d.Object()}
 	objects := witness.Objects(root, r.schemas)
-	failing := r.tryGenerated(s, d, objects, len(root.At("spec", "mutations").Items()))
+	failing = r.tryGenerated(s, d, objects, len(root.At("spec", "mutations").Items()))
 	for _, p := range s.programs {
 		if divisible, ok := p.(policy.Divisible); ok && len(failing) > 0 {
 			for _, alone := range divisible.Alone() {
@@ -112,17 +142,13 @@ func (r *run) tryMutations(s server, d *manifest.Document, shown *tally) (found 
 			}
 		}
 	}
-	if len(failing) == 0 || r.explained(s.programs) {
-		return nil
-	}
 	told := map[policy.ID]bool{}
-	for _, f := range failing {
-		if id := f.ID.OfRule(); !told[id] && !shown.fails(id) {
-			told[id] = true
-			found = append(found, alwaysFails(id, f))
-		}
-	}
-	return found
+	return slices.DeleteFunc(failing, func(f policy.Failure) bool {
+		id := f.ID.OfRule()
+		again := told[id]
+		told[id] = true
+		return again
+	})
 }
 
 // tryGenerated returns the first failures of the rules that fail on all objects that are generated for a
@@ -150,7 +176,7 @@ func (r *run) tryGenerated(s server, d *manifest.Document, objects iter.Seq[map[
 
 // tryValidations tries one validating policy on a server that has no other. A rule is reported if it
 // fails on each generated object that the policy judges.
-func (r *run) tryValidations(s server, d *manifest.Document) (found []source.Diagnostic) {
+func (r *run) tryValidations(s server, d *manifest.Document) (all []policy.Failure) {
 	s.defaulting.validation = nil // an object that no server takes refutes as well
 	var failing map[policy.ID]policy.Failure
 	count := 0
@@ -174,12 +200,10 @@ func (r *run) tryValidations(s server, d *manifest.Document) (found []source.Dia
 			return nil
 		}
 	}
-	if len(failing) > 0 && !r.explained(s.programs) {
-		for _, id := range slices.SortedFunc(maps.Keys(failing), func(a, b policy.ID) int { return strings.Compare(a.Rule, b.Rule) }) {
-			found = append(found, alwaysFails(id, failing[id]))
-		}
+	for _, id := range slices.SortedFunc(maps.Keys(failing), func(a, b policy.ID) int { return strings.Compare(a.Rule, b.Rule) }) {
+		all = append(all, failing[id])
 	}
-	return found
+	return all
 }
 
 // failedIn returns the failures in a validation, also those after the one that a server reports. A
@@ -242,6 +266,6 @@ func (r *run) requestGenerated(s server, d *manifest.Document, object map[string
 func (r *run) explained(programs []policy.Program, codes ...string) bool {
 	codes = append(codes, celenv.FieldUndefined, celenv.TypeMismatch, celenv.AtomicList)
 	return slices.ContainsFunc(programs, func(p policy.Program) bool {
-		return slices.ContainsFunc(p.Check(r.schemas), func(d source.Diagnostic) bool { return slices.Contains(codes, d.Code) })
+		return slices.ContainsFunc(p.Check(r.schemas, r.kept), func(d source.Diagnostic) bool { return slices.Contains(codes, d.Code) })
 	})
 }

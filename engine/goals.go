@@ -7,7 +7,6 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/reach"
-	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/internal/witness"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -19,17 +18,32 @@ import (
 // unless manifests of the run have shown what they do, or mistakes in the same rule explain it.
 func goals(shown *tally) Observer {
 	return Observer{ended: func(r *run, _ *Outcome) (found []source.Diagnostic) {
-		var rules []witness.Rule
-		for _, d := range slices.Concat(r.set.policies, r.input.policies) {
-			rules = append(rules, r.reachable(d)...)
+		missed := eachOf(slices.Concat(r.set.policies, r.input.policies), func(d *manifest.Document) []missed {
+			return policy.Keep(r.kept, r.finding("goals"), []*manifest.Document{d}, func() []missed { return r.tryRules(d) })
+		})
+		for _, m := range slices.Concat(missed...) {
+			if id := m.rule.OfRule(); !shown.worked[id] && !shown.fails(id) {
+				found = append(found, m.found)
+			}
 		}
-		each, indexes := make([][]source.Diagnostic, len(rules)), make([]int, len(rules))
-		for i := range indexes {
-			indexes[i] = i
-		}
-		parallel.Each(indexes, func(i int) { each[i] = r.tryRule(rules[i], shown) })
-		return slices.Concat(each...)
+		return found
 	}}
+}
+
+// missed is a rule that changes no generated object, and what is to be said about it.
+type missed struct {
+	rule  policy.ID
+	found source.Diagnostic
+}
+
+// tryRules tries the rules of a policy.
+func (r *run) tryRules(d *manifest.Document) (all []missed) {
+	for _, rule := range r.reachable(d) {
+		if found, fails := r.tryRule(rule); fails {
+			all = append(all, missed{rule.ID, found})
+		}
+	}
+	return all
 }
 
 // reachable returns the rules of a policy, if its language says what they ask.
@@ -48,18 +62,15 @@ func (r *run) reachable(d *manifest.Document) []witness.Rule {
 }
 
 // tryRule tries one rule.
-func (r *run) tryRule(rule witness.Rule, shown *tally) []source.Diagnostic {
+func (r *run) tryRule(rule witness.Rule) (found source.Diagnostic, fails bool) {
 	s := r.serverWith(rule.Program)
 	s.keepsReason = always
 	a := attempt{rule: rule}
 	for _, goal := range rule.Goals {
 		r.tryGoal(s, rule.Document, goal, &a)
 	}
-	d, fails := a.finding()
-	if !fails || shown.worked[rule.ID.OfRule()] || shown.fails(rule.ID.OfRule()) || r.explained(s.programs, "kyverno-differs", "call-fails", "never-applies", "condition-unreachable", "mutator-fails") {
-		return nil
-	}
-	return []source.Diagnostic{d}
+	found, fails = a.finding()
+	return found, fails && !r.explained(s.programs, "kyverno-differs", "call-fails", "never-applies", "condition-unreachable", "mutator-fails")
 }
 
 // attempt is what a rule does with objects that are generated to reach its change.

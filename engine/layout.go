@@ -25,7 +25,7 @@ func (r *run) findLayout() layout {
 	for _, documents := range [][]*manifest.Document{r.set.given, r.set.old, r.input.policies, r.input.local, r.input.manifests} {
 		for _, d := range documents {
 			at := d.At(nil)
-			places[at.File] = append(places[at.File], begun{at, layoutOf(d)})
+			places[at.File] = append(places[at.File], begun{at, policy.Keep(r.kept, "layout", []*manifest.Document{d}, func() digest { return layoutOf(d) })})
 		}
 	}
 	for _, all := range places {

@@ -26,7 +26,7 @@ const (
 // If any diagnostic is an error, a part of a policy has no equivalent, and the streams lack that
 // part.
 func Migrate(form Form, policies, context []*manifest.Stream, options Options) ([]*manifest.Stream, []source.Diagnostic) {
-	s, diagnostics := newSet(policies, context, options)
+	s, diagnostics := newSet(policies, context, options, nil)
 	if s == nil || source.HasErrors(diagnostics) {
 		return nil, diagnostics
 	}

@@ -2,10 +2,11 @@ package engine
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/internal/witness"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -14,30 +15,45 @@ import (
 // ones. It reports a validating policy that refuses all objects that a mutating one changes, although it
 // accepts some of them before, and one that the mutating policy makes redundant.
 var pairs = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
-	var mutating, validating []*single
-	for _, d := range r.generatable("mutations") {
-		mutating = append(mutating, r.alone(d))
+	validating := r.generatable("validations")
+	if len(validating) == 0 {
+		return nil
 	}
-	for _, d := range r.generatable("validations") {
-		validating = append(validating, r.alone(d))
-	}
-	found := make([][]source.Diagnostic, len(mutating))
-	indexes := make([]int, len(mutating))
-	for i := range indexes {
-		indexes[i] = i
-	}
-	reads := readBy(validating)
-	parallel.Each(indexes, func(i int) {
-		if len(validating) == 0 {
-			return
+	reads := r.readBy(validating)
+	return slices.Concat(eachOf(r.generatable("mutations"), func(m documented) (found []source.Diagnostic) {
+		does := policy.Keep(r.kept, r.finding("influence"), m.documents(), func() influence { return r.influenceOf(m) })
+		changed := sync.OnceValue(func() []generatedChange { return r.changedBy(r.alone(m), does.objects) })
+		for _, i := range concerned(does.paths, reads) {
+			v := validating[i]
+			found = append(found, policy.Keep(r.kept, r.finding("pair"), append(m.documents(), v.documents()...), func() []source.Diagnostic {
+				return r.tryPair(r.alone(m), r.alone(v), changed())
+			})...)
 		}
-		changed := r.changedBy(mutating[i], mutating[i].objects)
-		for _, v := range concerned(changed, reads) {
-			found[i] = append(found[i], r.tryPair(mutating[i], validating[v], changed)...)
-		}
-	})
-	return slices.Concat(found...)
+		return found
+	})...)
 }}
+
+// influence is what a mutating policy does with the objects that are generated for it: those that it changes,
+// and the paths of what it changes.
+type influence struct {
+	objects []map[string]any
+	paths   []change.Path
+}
+
+func (r *run) influenceOf(d documented) (e influence) {
+	m, seen := r.alone(d), map[string]bool{}
+	for _, object := range m.objects {
+		for _, c := range r.changedBy(m, []map[string]any{object}) {
+			e.objects = append(e.objects, object)
+			for _, difference := range change.Diff(c.trace.before, c.trace.after, nil) {
+				if text := difference.Path.String(); !seen[text] {
+					seen[text], e.paths = true, append(e.paths, difference.Path)
+				}
+			}
+		}
+	}
+	return e
+}
 
 // single is a policy with its bindings, without others, and objects that are generated for it.
 type single struct {
@@ -51,16 +67,19 @@ const mostPaired = 24
 
 // alone compiles a policy that compiles with the others.
 func (r *run) alone(d documented) *single {
-	programs, problems := r.set.languages[r.set.language(d.policy.Kind())].Compile(d.documents())
+	programs, problems := r.set.languages[r.set.language(d.policy.Kind())].Compile(d.documents(), r.kept)
 	one := &single{source: d, server: r.serverWith(programs...)}
 	if source.HasErrors(problems) {
 		return one
 	}
-	for object := range witness.Objects(policy.Node{Value: d.policy.Object()}, r.schemas) {
-		if one.objects = append(one.objects, object); len(one.objects) == mostPaired {
-			break
+	one.objects = policy.Keep(r.kept, r.finding("objects"), []*manifest.Document{d.policy}, func() (objects []map[string]any) {
+		for object := range witness.Objects(policy.Node{Value: d.policy.Object()}, r.schemas) {
+			if objects = append(objects, object); len(objects) == mostPaired {
+				break
+			}
 		}
-	}
+		return objects
+	})
 	return one
 }
 
@@ -86,11 +105,12 @@ func (r *run) changedBy(m *single, objects []map[string]any) (changed []generate
 }
 
 // readBy returns the paths that policies read, with the indexes of the policies.
-func readBy(policies []*single) *change.PathIndex {
+func (r *run) readBy(policies []documented) *change.PathIndex {
 	reads := &change.PathIndex{}
 	for i, p := range policies {
-		for _, d := range p.source.documents() {
-			for _, path := range witness.Reads(policy.Node{Value: d.Object()}) {
+		for _, d := range p.documents() {
+			paths := policy.Keep(r.kept, "reads", []*manifest.Document{d}, func() []change.Path { return witness.Reads(policy.Node{Value: d.Object()}) })
+			for _, path := range paths {
 				reads.Add(path, i)
 			}
 		}
@@ -100,11 +120,9 @@ func readBy(policies []*single) *change.PathIndex {
 
 // concerned returns, sorted, the indexes of the policies that read what has changed. The others say the same
 // before and after.
-func concerned(changed []generatedChange, reads *change.PathIndex) (policies []int) {
-	for _, c := range changed {
-		for _, difference := range change.Diff(c.trace.before, c.trace.after, nil) {
-			policies = append(policies, reads.Overlapping(difference.Path)...)
-		}
+func concerned(changed []change.Path, reads *change.PathIndex) (policies []int) {
+	for _, path := range changed {
+		policies = append(policies, reads.Overlapping(path)...)
 	}
 	slices.Sort(policies)
 	return slices.Compact(policies)

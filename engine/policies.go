@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -35,11 +36,27 @@ func languages(s settings) []policy.Language {
 
 // speaking returns a set with the policy languages.
 func speaking(settings settings) *Set {
-	s := &Set{settings: settings, languages: languages(settings)}
+	s := &Set{settings: settings, languages: languages(settings), options: &settings.options}
+	s.rules = sync.OnceValue(s.findRules)
 	for _, l := range s.languages {
 		s.kinds = append(s.kinds, l.Kinds())
 	}
 	return s
+}
+
+// spoken are the languages for options.
+type spoken struct {
+	options   *Options
+	languages []policy.Language
+}
+
+// speakAs lets the set speak the languages of an earlier set with equal options.
+func (s *Set) speakAs() {
+	if s.settings.options.Webhooks != nil {
+		return // it answers for one run
+	}
+	same := policy.Keep(s.kept, s.rules(), nil, func() spoken { return spoken{s.options, s.languages} })
+	s.options, s.languages = same.options, same.languages
 }
 
 // isPolicy reports whether documents of a kind are policies. Among plain documents, only

@@ -47,7 +47,11 @@ func (c *restorer) outcome(policies, manifests []string, observers ...Observer) 
 	given, _ := manifest.Read("policies.yaml", []byte(strings.Join(policies, "\n---\n")))
 	var set *Set
 	if !c.among {
-		set, _ = CompileSound([]*manifest.Stream{given}, nil, Options{})
+		var earlier *Results // the first time, and from the start
+		if len(observers) > 0 {
+			earlier = c.results
+		}
+		set, _ = earlier.CompileSound([]*manifest.Stream{given}, nil, Options{})
 	}
 	read, _ := manifest.Read("manifests.yaml", []byte(strings.Join(manifests, "\n---\n")))
 	input := []*manifest.Stream{read}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"hash"
@@ -34,6 +35,21 @@ type Results struct {
 	// layout are the places of the documents of the runs.
 	layout layout
 	known  known
+	// parts is what was made of documents.
+	parts *policy.Kept
+}
+
+// earlier returns what a later run takes over of what was made of documents; nil if nothing is to be kept.
+func (k *Results) earlier() *policy.Kept {
+	if k == nil {
+		return nil
+	}
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	if k.parts == nil {
+		k.parts = policy.NewKept(context.Background(), nil)
+	}
+	return k.parts
 }
 
 // known are the policies of a run by their digests, and for its manifests which of the policies may match
@@ -137,11 +153,15 @@ func remember(r *run, w *written) {
 
 // keep keeps the results of a run that has ended. The objects that controllers make follow their owner.
 func (k *Results) keep(r *run, _ *Outcome) []source.Diagnostic {
-	if r.ctx.Err() != nil || !r.isRepeatable() {
+	if r.ctx.Err() != nil {
 		return nil
 	}
 	k.lock.Lock()
 	defer k.lock.Unlock()
+	k.parts = k.parts.And(r.set.kept).And(r.kept)
+	if !r.isRepeatable() {
+		return nil
+	}
 	if k.kept == nil {
 		k.kept, k.made, k.times, k.layout = map[resultKey]*kept{}, map[*Manifest][]*Manifest{}, map[placed]int{}, layout{}
 	}
@@ -400,9 +420,14 @@ func (r *run) resultKey(j *job) resultKey {
 	if j.key == nil {
 		object := placedAt(j.document)
 		j.matching = r.matching(object, r.requestsOf(j))
-		j.key = &resultKey{object, r.rules().about(j.matching), sha256.Sum256(j.document.JSON())}
+		j.key = &resultKey{object, r.rules().about(j.matching), r.digestOf(j.document)}
 	}
 	return *j.key
+}
+
+// digestOf returns a digest of the object of a document.
+func (r *run) digestOf(d *manifest.Document) digest {
+	return policy.Keep(r.kept, "json", []*manifest.Document{d}, func() digest { return sha256.Sum256(d.JSON()) })
 }
 
 // matching returns the policies that decide about an object for which there are requests; all if there are
@@ -511,9 +536,8 @@ func (s *Set) findRules() digest {
 // findRules returns the rules of a run: those of its set, with the manifests that decide about others.
 func (r *run) findRules() rules {
 	s := r.set
-	s.ruling.Do(func() { s.rules = s.findRules() })
-	w := rulesWriter{sha256.New()}
-	w.say(s.rules[:])
+	w, options := rulesWriter{sha256.New()}, s.rules()
+	w.say(options[:])
 	w.say(fmt.Append(nil, r.runsOnlyGiven()))
 	definitions := slices.DeleteFunc(slices.Clone(r.input.manifests), func(d *manifest.Document) bool {
 		return d.Kind() != definitionKind && d.Kind() != webhookKind
@@ -532,7 +556,7 @@ func (r *run) findRules() rules {
 			return isPolicy
 		}))
 	}
-	return rules{w.digest(), s.decisive(policies, r.known.policies)}
+	return rules{w.digest(), r.decisive(policies)}
 }
 
 // isOnlyLookedUp reports whether a document that is no manifest decides about manifests only if policies
@@ -568,7 +592,7 @@ func (s *Set) ownerOf(d *manifest.Document) owner {
 
 // decisive returns the policies of owners, in order, with the programs of those that are known. Documents
 // that are no policy by themselves, such as exceptions, may decide about any object.
-func (s *Set) decisive(policies map[owner][]*manifest.Document, known map[digest]decisive) (all []decisive) {
+func (r *run) decisive(policies map[owner][]*manifest.Document) (all []decisive) {
 	owners := slices.SortedFunc(maps.Keys(policies), func(a, b owner) int {
 		return cmp.Or(cmp.Compare(a.language, b.language), cmp.Compare(a.name, b.name))
 	})
@@ -576,13 +600,13 @@ func (s *Set) decisive(policies map[owner][]*manifest.Document, known map[digest
 		documents := policies[by]
 		w := rulesWriter{sha256.New()}
 		w.write(documents)
-		one, isKnown := known[w.digest()]
+		one, isKnown := r.known.policies[w.digest()]
 		if isKnown {
 			all = append(all, one)
 			continue
 		}
 		one.digest = w.digest()
-		if programs, problems := s.languages[by.language].Compile(documents); source.HasErrors(problems) || len(programs) > 0 {
+		if programs, problems := r.set.languages[by.language].Compile(documents, r.kept); source.HasErrors(problems) || len(programs) > 0 {
 			one.programs = append([]policy.Program{}, programs...) // those without errors run
 		}
 		all = append(all, one)

@@ -83,8 +83,9 @@ type run struct {
 	// earlier gives a job its result of an earlier run; it is nil without such results. rules, times and
 	// layout are computed when they are needed.
 	earlier func(*job) bool
-	// known are the policies of an earlier run.
+	// known are the policies of an earlier run, and kept what was made of documents.
 	known  known
+	kept   *policy.Kept
 	rules  func() rules
 	times  func() map[placed]int
 	layout func() layout
@@ -108,7 +109,7 @@ type run struct {
 // begin compiles the policies of the input, makes a job for every manifest, and adds all context to
 // the snapshot.
 func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
-	r := &run{set: s, ctx: ctx, input: in, schemas: s.schemas.Clone(), snapshot: &snapshot.Snapshot{}, definitions: definitions{}}
+	r := &run{set: s, ctx: ctx, input: in, schemas: s.schemas, kept: policy.NewKept(ctx, s.kept), snapshot: &snapshot.Snapshot{}, definitions: definitions{}}
 	r.observers = slices.Clone(observers)
 	r.rules, r.times, r.layout = sync.OnceValue(r.findRules), sync.OnceValue(func() map[placed]int { return timesOf(r.jobs) }), sync.OnceValue(r.findLayout)
 	r.compile()
@@ -157,7 +158,7 @@ type policies struct {
 // gives those that run at admission to the server.
 func (r *run) compile() {
 	s := r.set
-	r.policies = s.policiesWith(slices.Concat(r.input.policies, s.configuration(r.input.local), s.configuration(r.input.manifests)), isPartial(r.observers) && !r.tolerates())
+	r.policies = s.policiesWith(slices.Concat(r.input.policies, s.configuration(r.input.local), s.configuration(r.input.manifests)), isPartial(r.observers) && !r.tolerates(), r.kept)
 	if len(r.policies.programs) == 0 && !source.HasErrors(r.policies.problems) {
 		r.tell(source.Warningf(source.Position{}, "no-policies", "no policy was given, so nothing changes").
 			With("give policies with the option policies, or among the manifests"))
@@ -189,12 +190,12 @@ func (r *run) runsOnlyGiven() bool {
 
 // policiesWith compiles further policies together with those of the set. If they have errors, a
 // partial run goes on with the policies of the set.
-func (s *Set) policiesWith(added []*manifest.Document, partial bool) policies {
+func (s *Set) policiesWith(added []*manifest.Document, partial bool, kept *policy.Kept) policies {
 	own := policies{programs: s.programs, reads: s.readKinds(), problems: s.problems}
 	if len(added) == 0 {
 		return own
 	}
-	programs, diagnostics := s.compile(slices.Concat(s.policies, s.configuration(s.context), added))
+	programs, diagnostics := s.compile(slices.Concat(s.policies, s.configuration(s.context), added), kept)
 	problems := slices.Concat(s.refused, diagnostics)
 	if source.HasErrors(diagnostics) && partial {
 		own.problems = problems
@@ -234,18 +235,39 @@ func (r *run) watch(observers []Observer) {
 // kinds decide whether other objects are namespaced. It returns the problems of definitions that define
 // nothing.
 func (r *run) define() (unusable map[*job][]source.Diagnostic) {
-	unusable = map[*job][]source.Diagnostic{}
+	var local []*manifest.Document
 	for _, d := range r.input.local {
 		if d.Kind() == definitionKind {
-			r.tell(define(r.schemas, d, d.Object())...)
+			local = append(local, d)
 		}
 	}
+	all, documents := []*job{}, local
 	for _, j := range r.jobs {
 		if j.document.Kind() == definitionKind {
-			j.loaded = r.load(j)
-			unusable[j] = define(r.schemas, j.document, j.loaded.raw)
+			all, documents = append(all, j), append(documents, j.document)
 			r.definitions.add(j)
 		}
+	}
+	if len(documents) == 0 {
+		return nil
+	}
+	kept := r.kept
+	if len(r.policies.trees) > 0 {
+		kept = nil // they have changed the documents
+	}
+	now := policy.Keep(kept, schemasFrom{r.set.options, r.schemas}, documents, func() defined {
+		now := defineAll(r.schemas.Clone(), local)
+		for _, j := range all {
+			j.loaded = r.load(j)
+			now.problems = append(now.problems, define(now.schemas, j.document, j.loaded.raw))
+		}
+		return now
+	})
+	r.schemas = now.schemas
+	r.tell(slices.Concat(now.problems[:len(local)]...)...)
+	unusable = map[*job][]source.Diagnostic{}
+	for i, j := range all {
+		unusable[j] = now.problems[len(local)+i]
 	}
 	return unusable
 }
@@ -254,6 +276,9 @@ func (r *run) define() (unusable map[*job][]source.Diagnostic) {
 // definition.
 func (r *run) tellUnusable(j *job, problems []source.Diagnostic) {
 	if len(problems) > 0 && r.set.settings.options.Validation == ValidationDeny {
+		if j.loaded == nil {
+			j.loaded = r.load(j)
+		}
 		_, err := r.set.settings.validation.Check(r.ctx, j.place.kind, j.loaded.raw, nil)
 		if err != nil {
 			refusal := j.deny(policy.Failure{Status: "Invalid", Err: err})

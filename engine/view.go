@@ -14,12 +14,12 @@ import (
 // of every Manifest of the Outcome. Policies among the manifests are neither run nor checked.
 // Context counts as for Compile.
 func View(manifests, context []*manifest.Stream, options Options) *Outcome {
-	set, diagnostics := newSet(nil, context, options)
+	set, diagnostics := newSet(nil, context, options, nil)
 	if set == nil {
 		r := run{input: &input{secrets: &redact.Redactor{}}, ctx: ctx.Background(), diagnostics: diagnostics}
 		return r.say()
 	}
-	r := &run{set: set, ctx: ctx.Background(), input: set.sort(manifests), schemas: set.schemas.Clone(), definitions: definitions{}, diagnostics: diagnostics}
+	r := &run{set: set, ctx: ctx.Background(), input: set.sort(manifests), schemas: set.schemas, definitions: definitions{}, diagnostics: diagnostics}
 	r.server.defaulting = set.settings.defaulting()
 	if !r.invalid() {
 		r.viewAll()

@@ -39,6 +39,7 @@
 //	list.go                          lists, ResourceList
 //	document.go                      Document
 //	position.go                      positions of values
+//	identity.go                      what identifies a document
 //	edit.go, names.go                edits, and the anchors in edited text
 //	entries.go, editblock.go,        from values to splices: maps and lists, as lines and in
 //	editflow.go                      brackets

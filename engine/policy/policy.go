@@ -4,7 +4,7 @@
 // value of the object. Languages only compute values. The engine compares the values, attributes
 // changes to policies, and edits manifests.
 //
-// The files in order: policy.go (the contract), webhook.go (who answers for webhooks), read.go (what policies look up), targets.go (objects that policies change after an
+// The files in order: policy.go (the contract), kept.go (what later runs take over), webhook.go (who answers for webhooks), read.go (what policies look up), targets.go (objects that policies change after an
 // admission), request.go (the object and context of a request),
 // attributes.go (the attributes of the request, and match blocks), lookup.go (lookup of other
 // objects), node.go (values in policies, with positions).
@@ -128,8 +128,9 @@ type Language interface {
 	// unknown versions.
 	Kinds() []gvk.Kind
 	// Compile checks and compiles all documents of the language. It returns one Program for each
-	// hook of its policies. If a diagnostic is an error, the Programs must not be used.
-	Compile(documents []*manifest.Document) ([]Program, []source.Diagnostic)
+	// hook of its policies. If a diagnostic is an error, the Programs must not be used. It may keep what it
+	// makes of single documents.
+	Compile(documents []*manifest.Document, kept *Kept) ([]Program, []source.Diagnostic)
 }
 
 // Configured is a Language that is configured by other objects of a cluster. Compile gets these
@@ -153,8 +154,9 @@ type Program interface {
 	// Selects returns the kinds or resources that the policies name literally. The engine warns
 	// about unknown names.
 	Selects() []Selected
-	// Check finds mistakes that a server accepts, for the kinds that the policies match.
-	Check(schemas *schema.Registry) []source.Diagnostic
+	// Check finds mistakes that a server accepts, for the kinds that the policies match. It may keep what it
+	// finds in single policies.
+	Check(schemas *schema.Registry, kept *Kept) []source.Diagnostic
 	// Parts returns the parts of the policies whose coverage is measured.
 	Parts() []Part
 	// Existing returns the policies that change other objects after a request has been admitted, or

@@ -64,6 +64,16 @@ func (all Policies) Covers(r *policy.Request) bool {
 	return !Hides(r.Kind) && slices.ContainsFunc(all, func(p *Policy) bool { return r.Covered(p.Constraints) })
 }
 
+// Found returns what check finds in the policy, unless it is kept. check depends on the schemas.
+func (p *Policy) Found(kept *policy.Kept, schemas *schema.Registry, check func() []source.Diagnostic) []source.Diagnostic {
+	type checked struct{ with *schema.Registry }
+	documents := []*manifest.Document{p.Document}
+	for _, b := range p.Bindings {
+		documents = append(documents, b.Document)
+	}
+	return policy.Keep(kept, checked{schemas}, documents, check)
+}
+
 // Check finds mistakes in a policy that a server accepts. The policy belongs to a point of the request.
 func (l *Language) Check(p *Policy, schemas *schema.Registry, at policy.Point) []source.Diagnostic {
 	checked := policydoc.Checked{Document: p.Document, Env: l.CEL, Scope: p.Scope, HasParams: p.ParamKind != (gvk.Kind{})}

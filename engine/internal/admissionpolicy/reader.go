@@ -56,21 +56,35 @@ type Reader struct {
 	language *Language
 }
 
-// Read calls read for every document with its index, and returns the problems of each document.
-// Policies are compiled in parallel, because compiling is most of the work of a run on few
-// manifests.
-func (l *Language) Read(documents []*manifest.Document, read func(i int, r *Reader)) [][]source.Diagnostic {
-	problems := make([][]source.Diagnostic, len(documents))
+// Read calls read for every document, unless what it returns is kept, and returns the results and the
+// problems of each document. Policies are compiled in parallel, because compiling is most of the work of a
+// run on few manifests.
+func Read[D any](l *Language, documents []*manifest.Document, kept *policy.Kept, read func(*Reader) D) ([]D, [][]source.Diagnostic) {
+	type result struct {
+		read     D
+		problems []source.Diagnostic
+	}
+	results, problems := make([]D, len(documents)), make([][]source.Diagnostic, len(documents))
 	indexes := make([]int, len(documents))
 	for i := range indexes {
 		indexes[i] = i
 	}
 	parallel.Each(indexes, func(i int) {
-		r := l.Reader(documents[i])
-		read(i, r)
-		problems[i] = r.Doc.Problems
+		one := policy.Keep(kept, l, documents[i:i+1], func() result {
+			r := l.Reader(documents[i])
+			read := read(r)
+			return result{read, r.Doc.Problems}
+		})
+		results[i], problems[i] = one.read, one.problems
 	})
-	return problems
+	return results, problems
+}
+
+// Of returns the policy without bindings as that of a document, which is the same as its own.
+func (p *Policy) Of(d *manifest.Document) *Policy {
+	one := *p
+	one.Document, one.Bindings = d, nil
+	return &one
 }
 
 // Reader returns a reader of a document.

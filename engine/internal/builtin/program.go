@@ -87,7 +87,7 @@ func (p *program) Reads() []policy.Read {
 func (p *program) Selects() []policy.Selected { return nil }
 
 // Check implements policy.Program.
-func (p *program) Check(*schema.Registry) []source.Diagnostic { return nil }
+func (p *program) Check(*schema.Registry, *policy.Kept) []source.Diagnostic { return nil }
 
 // Parts implements policy.Program. Plug-ins are not policies of the user.
 func (p *program) Parts() []policy.Part { return nil }

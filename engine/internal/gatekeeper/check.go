@@ -22,7 +22,7 @@ type checker struct {
 
 // Check implements policy.Program: it finds mistakes that Gatekeeper does not report. It leaves
 // out conflicts, because every run warns of conflicts.
-func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
+func (p *program) Check(schemas *schema.Registry, _ *policy.Kept) []source.Diagnostic {
 	var found []source.Diagnostic
 	for _, m := range p.mutators {
 		c := &checker{mutator: m, schemas: schemas}

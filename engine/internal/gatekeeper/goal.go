@@ -14,7 +14,7 @@ var _ witness.Reacher = (*Language)(nil)
 
 // Rules implements witness.Reacher: a document has one mutator.
 func (l *Language) Rules(d *manifest.Document, schemas *schema.Registry) []witness.Rule {
-	programs, problems := l.Compile([]*manifest.Document{d})
+	programs, problems := l.Compile([]*manifest.Document{d}, nil)
 	if len(programs) == 0 || source.HasErrors(problems) {
 		return nil
 	}

@@ -51,7 +51,7 @@ func (*Language) Configures(d *manifest.Document) bool {
 }
 
 // Compile implements policy.Language.
-func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+func (l *Language) Compile(documents []*manifest.Document, _ *policy.Kept) ([]policy.Program, []source.Diagnostic) {
 	p := &program{providers: map[string]*provider{}, webhook: stockWebhook()}
 	var diagnostics []source.Diagnostic
 	seen := map[string]*manifest.Document{}

@@ -74,7 +74,7 @@ var (
 )
 
 // Compile implements policy.Language.
-func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+func (l *Language) Compile(documents []*manifest.Document, _ *policy.Kept) ([]policy.Program, []source.Diagnostic) {
 	var definitions []*definition
 	var exceptions []*exception
 	var diagnostics []source.Diagnostic
@@ -205,7 +205,7 @@ func (p *program) Selects() []policy.Selected {
 // Check implements policy.Program: it finds calls of functions that fail, patches that do not fit
 // their kinds, controllers that do not exist, deviations of Kyverno v1.19.0, and what varies in it from
 // run to run.
-func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
+func (p *program) Check(schemas *schema.Registry, _ *policy.Kept) (found []source.Diagnostic) {
 	for _, d := range p.definitions {
 		found = append(found, d.checkCalls()...)
 		found = append(found, d.checkAutogen()...)

@@ -63,6 +63,12 @@ type program struct {
 	definitions []*definition
 }
 
+// document is a policy or a binding; neither if a server does not read it.
+type document struct {
+	definition *definition
+	binding    *admissionpolicy.Binding
+}
+
 var (
 	_ policy.Language = (*Language)(nil)
 	_ policy.Program  = (*program)(nil)
@@ -71,24 +77,31 @@ var (
 )
 
 // Compile implements policy.Language.
-func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+func (l *Language) Compile(documents []*manifest.Document, kept *policy.Kept) ([]policy.Program, []source.Diagnostic) {
+	all, problems := admissionpolicy.Read(l.shared, documents, kept, l.read)
 	definitions := make([]*definition, len(documents))
 	bindings := make([]*admissionpolicy.Binding, len(documents))
-	problems := l.shared.Read(documents, func(i int, r *admissionpolicy.Reader) {
-		switch {
-		case l.isDraft(r):
-			definitions[i] = l.draft(r)
-		case !l.shared.Decodes(r, draftAdvice):
-		case documents[i].Kind().Kind == l.shared.Kind:
-			definitions[i] = l.definition(r)
-		default:
-			bindings[i] = r.Binding()
-		}
-	})
+	for i, one := range all {
+		definitions[i], bindings[i] = one.definition.of(documents[i]), one.binding
+	}
 	p := &program{shared: l.shared}
 	var unlinked []source.Diagnostic
 	p.definitions, p.policies, unlinked = admissionpolicy.LinkDefinitions(l.shared, documents, problems, definitions, (*definition).shared, bindings)
 	return []policy.Program{p}, append(slices.Concat(problems...), unlinked...)
+}
+
+// read reads a policy or a binding.
+func (l *Language) read(r *admissionpolicy.Reader) (d document) {
+	switch {
+	case l.isDraft(r):
+		d.definition = l.draft(r)
+	case !l.shared.Decodes(r, draftAdvice):
+	case r.Doc.Document.Kind().Kind == l.shared.Kind:
+		d.definition = l.definition(r)
+	default:
+		d.binding = r.Binding()
+	}
+	return d
 }
 
 // Hook implements policy.Program. A server runs the policies in any order.

@@ -13,7 +13,7 @@ import (
 
 // Check implements policy.Program. It checks a policy for the kinds that it matches, and not for
 // the pod controllers to which Kyverno extends it.
-func (p *program) Check(schemas *schema.Registry) []source.Diagnostic {
+func (p *program) Check(schemas *schema.Registry, _ *policy.Kept) []source.Diagnostic {
 	isHidden := func(k *schema.Kind) bool { return policy.IsHidden(k.Kind) }
 	var found []source.Diagnostic
 	for _, u := range p.units {

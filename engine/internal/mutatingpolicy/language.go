@@ -63,7 +63,7 @@ func (*Language) Kinds() []gvk.Kind {
 
 // Compile implements policy.Language. There are up to four programs: two for each kind of policy, one
 // for each failurePolicy.
-func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+func (l *Language) Compile(documents []*manifest.Document, _ *policy.Kept) ([]policy.Program, []source.Diagnostic) {
 	var definitions []*definition
 	var exceptions []*exception
 	var diagnostics []source.Diagnostic

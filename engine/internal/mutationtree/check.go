@@ -7,12 +7,13 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Check implements policy.Program: it finds constant parts of trees that fit none of the kinds that
 // their rule matches, and rules that change nothing.
-func (p *program) Check(schemas *schema.Registry) (found []source.Diagnostic) {
+func (p *program) Check(schemas *schema.Registry, _ *policy.Kept) (found []source.Diagnostic) {
 	for i := range p.rules {
 		found = slices.Concat(found, p.rules[i].check(schemas), p.rules[i].checkIdle())
 	}

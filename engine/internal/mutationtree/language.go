@@ -35,7 +35,7 @@ func (*Language) Kinds() []gvk.Kind {
 }
 
 // Compile implements policy.Language. Without rules it returns no program.
-func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+func (l *Language) Compile(documents []*manifest.Document, _ *policy.Kept) ([]policy.Program, []source.Diagnostic) {
 	p := &program{}
 	var diagnostics []source.Diagnostic
 	for _, d := range documents {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/release"
@@ -19,6 +20,8 @@ type Registry struct {
 	resources map[gvk.Resource]*Kind
 	// added are the added kinds in the order of their definition.
 	added []*Kind
+	// sorted are the results of Kinds; nil before it is called.
+	sorted atomic.Pointer[[]*Kind]
 }
 
 // Builtin returns a registry of the built-in kinds of the default version of Kubernetes. It is
@@ -54,8 +57,11 @@ func (r *Registry) LookupResource(resource gvk.Resource) *Kind {
 	return r.base.lookupResource(resource)
 }
 
-// Kinds returns all kinds, sorted by group, version and kind.
+// Kinds returns all kinds, sorted by group, version and kind. The result must not be changed.
 func (r *Registry) Kinds() []*Kind {
+	if known := r.sorted.Load(); known != nil {
+		return *known
+	}
 	all := slices.Clone(r.added)
 	for _, k := range r.base.all() {
 		if r.kinds[k.Kind] == nil {
@@ -65,6 +71,8 @@ func (r *Registry) Kinds() []*Kind {
 	slices.SortFunc(all, func(a, b *Kind) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind.Kind, b.Kind.Kind))
 	})
+	all = slices.Clip(all)
+	r.sorted.Store(&all)
 	return all
 }
 
@@ -191,6 +199,7 @@ const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 // add adds a kind to the registry, or replaces the kind of the same name.
 func (r *Registry) add(k *Kind) {
+	r.sorted.Store(nil)
 	if r.kinds == nil {
 		r.kinds = map[gvk.Kind]*Kind{}
 		r.resources = map[gvk.Resource]*Kind{}

@@ -58,32 +58,43 @@ type program struct {
 	actions map[*admissionpolicy.Binding][]string
 }
 
+// document is a policy, or a binding with its actions; neither if a server does not read it.
+type document struct {
+	definition *definition
+	binding    *admissionpolicy.Binding
+	actions    []string
+}
+
 var (
 	_ policy.Language = (*Language)(nil)
 	_ policy.Program  = (*program)(nil)
 )
 
 // Compile implements policy.Language.
-func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+func (l *Language) Compile(documents []*manifest.Document, kept *policy.Kept) ([]policy.Program, []source.Diagnostic) {
+	all, problems := admissionpolicy.Read(l.shared, documents, kept, l.read)
 	definitions := make([]*definition, len(documents))
 	bindings := make([]*admissionpolicy.Binding, len(documents))
-	actions := make([][]string, len(documents))
-	problems := l.shared.Read(documents, func(i int, r *admissionpolicy.Reader) {
-		switch {
-		case !l.shared.Decodes(r, func(change.Path) string { return "" }):
-		case documents[i].Kind().Kind == l.shared.Kind:
-			definitions[i] = readDefinition(r)
-		default:
-			bindings[i], actions[i] = readBinding(r)
-		}
-	})
 	p := &program{shared: l.shared, actions: map[*admissionpolicy.Binding][]string{}}
-	for i, b := range bindings {
-		p.actions[b] = actions[i]
+	for i, one := range all {
+		definitions[i], bindings[i] = one.definition.of(documents[i]), one.binding
+		p.actions[one.binding] = one.actions
 	}
 	var unlinked []source.Diagnostic
 	p.definitions, p.policies, unlinked = admissionpolicy.LinkDefinitions(l.shared, documents, problems, definitions, (*definition).shared, bindings)
 	return []policy.Program{p}, append(slices.Concat(problems...), unlinked...)
+}
+
+// read reads a policy or a binding.
+func (l *Language) read(r *admissionpolicy.Reader) (d document) {
+	switch {
+	case !l.shared.Decodes(r, func(change.Path) string { return "" }):
+	case r.Doc.Document.Kind().Kind == l.shared.Kind:
+		d.definition = readDefinition(r)
+	default:
+		d.binding, d.actions = readBinding(r)
+	}
+	return d
 }
 
 // Hook implements policy.Program. The order of the policies matters only for which of several

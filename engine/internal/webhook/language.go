@@ -64,18 +64,18 @@ func webhooksIn(d *manifest.Document) []policy.WebhookName {
 
 // Compile implements policy.Language. Each webhook with an answerer is a program. A configuration
 // that is given twice counts once, as in a cluster.
-func (l *Language) Compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
+func (l *Language) Compile(documents []*manifest.Document, _ *policy.Kept) ([]policy.Program, []source.Diagnostic) {
 	named := map[string]*manifest.Document{}
 	for _, d := range documents {
 		named[d.Name()] = cmp.Or(named[d.Name()], d)
 	}
 	documents = slices.DeleteFunc(slices.Clone(documents), func(d *manifest.Document) bool { return named[d.Name()] != d })
 	slices.SortStableFunc(documents, func(a, b *manifest.Document) int { return strings.Compare(a.Name(), b.Name()) })
-	webhooks := make([][]*webhook, len(documents))
-	problems := l.shared.Read(documents, func(i int, r *admissionpolicy.Reader) {
-		if slices.ContainsFunc(webhooksIn(documents[i]), l.answers) && l.shared.Decodes(r, func(path change.Path) string { return "" }) {
-			webhooks[i] = l.read(r)
+	webhooks, problems := admissionpolicy.Read(l.shared, documents, nil, func(r *admissionpolicy.Reader) []*webhook {
+		if slices.ContainsFunc(webhooksIn(r.Doc.Document), l.answers) && l.shared.Decodes(r, func(path change.Path) string { return "" }) {
+			return l.read(r)
 		}
+		return nil
 	})
 	var programs []policy.Program
 	before := 0 // webhooks of earlier configurations
@@ -116,7 +116,7 @@ func (w *webhook) Selects() []policy.Selected {
 }
 
 // Check implements policy.Program.
-func (*webhook) Check(*schema.Registry) []source.Diagnostic { return nil }
+func (*webhook) Check(*schema.Registry, *policy.Kept) []source.Diagnostic { return nil }
 
 // Parts implements policy.Program: the webhook and its conditions.
 func (w *webhook) Parts() []policy.Part {
