@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"hash"
@@ -35,8 +34,8 @@ type Results struct {
 	// layout are the places of the documents of the runs.
 	layout layout
 	known  known
-	// parts is what was made of documents.
-	parts *policy.Kept
+	// parts is what was made of documents, in the sets and in their runs.
+	parts []*policy.Kept
 }
 
 // earlier returns what a later run takes over of what was made of documents; nil if nothing is to be kept.
@@ -46,10 +45,9 @@ func (k *Results) earlier() *policy.Kept {
 	}
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	if k.parts == nil {
-		k.parts = policy.NewKept(context.Background(), nil)
-	}
-	return k.parts
+	all := policy.Merged(k.parts...) // after the runs, whose observers keep something until they end
+	k.parts = []*policy.Kept{all}
+	return all
 }
 
 // known are the policies of a run by their digests, and for its manifests which of the policies may match
@@ -158,7 +156,7 @@ func (k *Results) keep(r *run, _ *Outcome) []source.Diagnostic {
 	}
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	k.parts = k.parts.And(r.set.kept).And(r.kept)
+	k.parts = append(k.parts, r.set.kept, r.kept)
 	if !r.isRepeatable() {
 		return nil
 	}

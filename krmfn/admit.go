@@ -201,9 +201,9 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 		a.add(notes...)
 	}
 	c.choosePlugins(policies, surroundings)
-	compile := engine.Compile
+	compile := p.results.Compile
 	if f.checking {
-		compile = engine.CompileSound
+		compile = p.results.CompileSound
 	}
 	set, diagnostics := compile(policies, surroundings, c.options.Engine)
 	a.add(diagnostics...)

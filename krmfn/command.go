@@ -38,6 +38,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/preadmit/preadmit/engine"
+
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
@@ -74,6 +76,10 @@ type Process struct {
 	callers *callers
 	// buffers are the texts of files that are open in an editor; see input.Reader.
 	buffers map[string]string
+	// results are those of earlier runs, which policies are compiled with; nil if there are none.
+	results *engine.Results
+	// readings are the files that were read before; nil if files are read once.
+	readings *readings
 }
 
 // The exit statuses.

@@ -241,7 +241,11 @@ func (s *fileSet) parse() []*manifest.Stream {
 		s.files.unrendered = s.set.Site
 	}
 	s.files.diagnostics = append(s.files.diagnostics, s.set.Problems...)
-	for _, p := range s.set.Parse(s.read) {
+	read := s.read
+	if !s.set.Whole {
+		read = s.files.process.readings.unless(s.files.bounds(), read)
+	}
+	for _, p := range s.set.Parse(read) {
 		s.files.diagnostics = append(s.files.diagnostics, p.Problems...)
 		streams = append(streams, p.Stream)
 		if s.files.origins == nil {

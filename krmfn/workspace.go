@@ -23,9 +23,10 @@ type workspace struct {
 	operands []string
 	// last is the last complete check; nil before the first one.
 	last atomic.Pointer[inspected]
-	// results are those of the last complete check, which the next one takes over; nil before the first
-	// one. Checks run one after the other.
-	results *engine.Results
+	// results are those of the last complete check, and readings its files, which the next one takes over.
+	// Checks run one after the other.
+	results  *engine.Results
+	readings *readings
 	// single lets CheckFile run once at a time.
 	single sync.Mutex
 }
@@ -48,7 +49,7 @@ type inspected struct {
 // workspace returns the workspace in a directory. Without operands, its manifests are all that it
 // contains.
 func (p *Process) workspace(dir string, operands []string) *workspace {
-	w := &workspace{process: *p, operands: operands}
+	w := &workspace{process: *p, operands: operands, results: &engine.Results{}}
 	w.process.Dir, w.process.Stdin, w.process.Stderr, w.process.Run = dir, nil, io.Discard, nil
 	w.process.StderrIsTerminal = false
 	if len(operands) == 0 {
@@ -60,7 +61,7 @@ func (p *Process) workspace(dir string, operands []string) *workspace {
 // Check implements lsp.Workspace.
 func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.Analysis {
 	p := w.process
-	p.ledger, p.callers, p.buffers = newLedger(), &callers{}, map[string]string{}
+	p.ledger, p.callers, p.buffers, p.results, p.readings = newLedger(), &callers{}, map[string]string{}, w.results, w.readings.again()
 	for path, text := range buffers {
 		p.buffers[input.RealPath(path)] = text
 	}
@@ -78,6 +79,8 @@ func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.A
 	f := p.files(&c)
 	f.except = p.named(&c)
 	in := p.inspect(ctx, &c, f)
+	p.readings.reset()
+	w.readings = p.readings
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -85,7 +88,7 @@ func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.A
 	w.last.Store(last)
 	w.results = results
 	run := in.reported.run
-	state := editor.NewState(engine.NewSchemas(last.context, in.reported.config.options.Engine), run.inputs, run.outcome)
+	state := editor.NewState(results.Schemas(last.context, in.reported.config.options.Engine), run.inputs, run.outcome)
 	return &lsp.Analysis{Findings: slices.Concat(problems, in.findings), State: state}
 }
 

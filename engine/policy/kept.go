@@ -93,15 +93,13 @@ func (k *Kept) add(key keptKey, one kept) {
 	k.made[key] = one
 }
 
-// And returns what either of two has made, without what they could take over.
-func (k *Kept) And(other *Kept) *Kept {
-	both := NewKept(context.Background(), nil)
-	for _, one := range []*Kept{k, other} {
-		if one != nil {
-			one.lock.Lock()
-			maps.Copy(both.made, one.made)
-			one.lock.Unlock()
-		}
+// Merged returns what any of them has, without what they could take over.
+func Merged(all ...*Kept) *Kept {
+	merged := NewKept(context.Background(), nil)
+	for _, one := range all {
+		one.lock.Lock()
+		maps.Copy(merged.made, one.made)
+		one.lock.Unlock()
 	}
-	return both
+	return merged
 }

@@ -15,9 +15,9 @@ import (
 // highlight. A field that other policies change, too, has the value after all of them.
 func (s *State) Diff(policy string) string {
 	var b strings.Builder
-	if s.Report != nil {
-		for i := range s.Report.Manifests {
-			s.writeDiff(&b, &s.Report.Manifests[i], policy)
+	if changes, _ := s.reports(); changes != nil {
+		for i := range changes.Manifests {
+			s.writeDiff(&b, &changes.Manifests[i], policy)
 		}
 	}
 	if b.Len() == 0 {

@@ -153,7 +153,7 @@ func (s *State) examples(l *lines, n named) string {
 	policy := nameIn(l.all[l.begin:l.end])
 	var b strings.Builder
 	shown := 0
-	for _, v := range s.views {
+	for _, v := range s.seen() {
 		if shown == maxExamples {
 			break
 		}
@@ -236,15 +236,16 @@ func (s *State) changesAt(l *lines, at source.Position) []string {
 
 // editsAt returns the edits of manifests on a line. What is added to a map is on the line of its key, too.
 func (s *State) editsAt(l *lines, at source.Position) []*report.Edit {
-	if s.Report == nil {
+	changes, _ := s.reports()
+	if changes == nil {
 		return nil
 	}
 	match := entry().FindStringSubmatch(strings.TrimRight(l.all[l.line], " \r"))
 	isMap := match != nil && match[3] == ""
 	var edits []*report.Edit
-	for i := range s.Report.Manifests {
-		for j := range s.Report.Manifests[i].Edits {
-			if e := &s.Report.Manifests[i].Edits[j]; e.At.File == at.File && (e.At.Line == at.Line || isMap && e.Op == change.Add && e.At.Line == at.Line+1) {
+	for i := range changes.Manifests {
+		for j := range changes.Manifests[i].Edits {
+			if e := &changes.Manifests[i].Edits[j]; e.At.File == at.File && (e.At.Line == at.Line || isMap && e.Op == change.Add && e.At.Line == at.Line+1) {
 				edits = append(edits, e)
 			}
 		}
@@ -262,12 +263,13 @@ type Lens struct {
 
 // Lenses returns what each policy of a file does to the manifests.
 func (s *State) Lenses(file string) []Lens {
-	if s.Matrix == nil {
+	_, matrix := s.reports()
+	if matrix == nil {
 		return nil
 	}
 	var lenses []Lens
-	for i := range s.Matrix.Policies {
-		p := &s.Matrix.Policies[i]
+	for i := range matrix.Policies {
+		p := &matrix.Policies[i]
 		if p.At.File != file {
 			continue
 		}

@@ -26,11 +26,11 @@ func (s *State) Definition(text string, at source.Position) []source.Position {
 		}
 	}
 	found := s.paramFields(&l)
-	for _, o := range s.Objects {
+	for _, o := range s.Objects() {
 		if o.Policy == "" || o.PolicyAt.File != at.File || o.PolicyAt.Line != at.Line {
 			continue
 		}
-		for _, target := range s.Objects {
+		for _, target := range s.Objects() {
 			if target.IsPolicy && target.Policy == "" && target.Name == o.Policy {
 				found = append(found, target.NameAt)
 			}
@@ -86,7 +86,7 @@ func (s *State) References(text string, at source.Position) []source.Position {
 		return found
 	}
 	policy := ""
-	for _, o := range s.Objects {
+	for _, o := range s.Objects() {
 		switch {
 		case o.NameAt.File == at.File && o.NameAt.Line == at.Line && o.IsPolicy && o.Policy == "":
 			policy = o.Name
@@ -94,7 +94,7 @@ func (s *State) References(text string, at source.Position) []source.Position {
 			policy = o.Policy
 		}
 	}
-	for _, o := range s.Objects {
+	for _, o := range s.Objects() {
 		if policy != "" && o.Policy == policy {
 			found = append(found, o.PolicyAt)
 		}

@@ -19,13 +19,19 @@ import (
 type State struct {
 	// Schemas are the kinds and their fields.
 	Schemas *engine.Schemas
-	// Objects are the documents of all files.
-	Objects []Object
-	// Report and Matrix say what the policies do. They are nil before the first run.
-	Report *report.Report
-	Matrix *report.Matrix
 
+	// streams are all files, and outcome is that of the run; nil before the first one. What follows is made of
+	// them when someone asks.
+	streams  []*manifest.Stream
+	outcome  *engine.Outcome
+	listed   sync.Once
+	list     []Object
+	reported sync.Once
+	// report and matrix say what the policies do.
+	report *report.Report
+	matrix *report.Matrix
 	// views are the manifests as policies see them.
+	viewed    sync.Once
 	views     []view
 	redactor  *redact.Redactor
 	lock      sync.Mutex
@@ -59,29 +65,54 @@ type view struct {
 // NewState returns the state of a workspace: its files, and the outcome of a run with the observers
 // Explain, Views and Judge, which may be nil.
 func NewState(schemas *engine.Schemas, streams []*manifest.Stream, outcome *engine.Outcome) *State {
-	s := &State{Schemas: schemas}
-	for _, stream := range streams {
-		for _, d := range stream.Documents() {
-			s.Objects = append(s.Objects, ObjectOf(d))
-		}
-	}
-	if outcome == nil {
-		return s
-	}
-	s.redactor = outcome.Secrets
-	s.Report = report.New(outcome, nil, nil, outcome.Secrets)
-	s.Matrix = report.NewMatrix(outcome, nil, outcome.Secrets)
-	for _, m := range outcome.Manifests {
-		if m.Sensitive || m.Before == nil || redact.IsSecretKind(m.Document.Kind().Kind) {
-			continue
-		}
-		v := view{id: m.ID, kind: m.Document.Kind(), object: m.Before}
-		for _, verdict := range m.Verdicts {
-			v.by = append(v.by, verdict.By.Policy)
-		}
-		s.views = append(s.views, v)
+	s := &State{Schemas: schemas, streams: streams, outcome: outcome}
+	if outcome != nil {
+		s.redactor = outcome.Secrets
 	}
 	return s
+}
+
+// Objects returns the documents of all files.
+func (s *State) Objects() []Object {
+	s.listed.Do(func() {
+		for _, stream := range s.streams {
+			for _, d := range stream.Documents() {
+				s.list = append(s.list, ObjectOf(d))
+			}
+		}
+	})
+	return s.list
+}
+
+// reports returns what the policies do; nil before the first run.
+func (s *State) reports() (*report.Report, *report.Matrix) {
+	s.reported.Do(func() {
+		if s.outcome != nil {
+			s.report = report.New(s.outcome, nil, nil, s.outcome.Secrets)
+			s.matrix = report.NewMatrix(s.outcome, nil, s.outcome.Secrets)
+		}
+	})
+	return s.report, s.matrix
+}
+
+// seen returns the manifests as policies see them.
+func (s *State) seen() []view {
+	s.viewed.Do(func() {
+		if s.outcome == nil {
+			return
+		}
+		for _, m := range s.outcome.Manifests {
+			if m.Sensitive || m.Before == nil || redact.IsSecretKind(m.Document.Kind().Kind) {
+				continue
+			}
+			v := view{id: m.ID, kind: m.Document.Kind(), object: m.Before}
+			for _, verdict := range m.Verdicts {
+				v.by = append(v.by, verdict.By.Policy)
+			}
+			s.views = append(s.views, v)
+		}
+	})
+	return s.views
 }
 
 // ObjectOf describes a document.
@@ -153,7 +184,7 @@ func (o *Object) paramKind() gvk.Kind {
 // is "". Secrets are not among them.
 func (s *State) objects(kinds []gvk.Kind, name string) []Object {
 	var found []Object
-	for _, o := range s.Objects {
+	for _, o := range s.Objects() {
 		hidden := redact.IsSecretKind(o.Kind.Kind) || o.document.Stream().Sensitive() || o.document.Stream().Private()
 		if slices.Contains(kinds, o.Kind) && !hidden && (name == "" || name == o.Name) {
 			found = append(found, o)

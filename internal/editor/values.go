@@ -153,7 +153,7 @@ func (s *State) apiVersions(kind string) []string {
 
 // objects returns the documents of the workspace, and those of the text of which the cursor is in.
 func (a *asked) objects() []Object {
-	return append(a.lines.objects(), a.state.Objects...)
+	return append(a.lines.objects(), a.state.Objects()...)
 }
 
 // policies returns the names of the policies that a binding can name.
