@@ -28,8 +28,8 @@ func generated(shown *tally) Observer {
 }
 
 func (r *run) generated(shown *tally) []source.Diagnostic {
-	mutating := r.generatable("mutations")
-	policies := append(mutating, r.generatable("validations")...)
+	mutating := r.generatable(mutates)
+	policies := append(mutating, r.generatable(validates)...)
 	failing := eachOf(policies, func(d documented) []policy.Failure {
 		return policy.Keep(r.kept, r.finding("generated"), d.documents(), func() []policy.Failure { return r.tryPolicy(d) })
 	})
@@ -97,20 +97,39 @@ func (r *run) policyDocuments() []*manifest.Document {
 	return slices.Concat(r.set.policies, r.input.policies, r.set.configuration(r.input.manifests))
 }
 
-// generatable returns the policies that have a field in their spec, and whose effects generated objects
+// aspects are what says for which generated objects a policy is tried.
+type aspects struct {
+	// policy is the policy that a binding names.
+	policy               string
+	mutates, validates   bool
+	isDecisive, isPolicy bool
+}
+
+func (r *run) aspectsOf(d *manifest.Document) aspects {
+	return policy.Keep(r.kept, "aspects", []*manifest.Document{d}, func() aspects {
+		root := policy.Node{Value: d.Object()}
+		has := func(field string) bool { return len(root.At("spec", field).Items()) > 0 }
+		return aspects{
+			policy: root.At("spec", "policyName").Text(), mutates: has("mutations"), validates: has("validations"),
+			isDecisive: witness.IsDecisive(root), isPolicy: r.set.language(d.Kind()) >= 0,
+		}
+	})
+}
+
+// generatable returns the policies that mutate, or those that validate, and whose effects generated objects
 // show.
-func (r *run) generatable(field string) (policies []documented) {
+func (r *run) generatable(does func(aspects) bool) (policies []documented) {
 	type named struct {
 		language int
 		name     string
 	}
 	bindings := map[named][]*manifest.Document{}
 	for _, d := range r.policyDocuments() {
-		root := policy.Node{Value: d.Object()}
-		if name := root.At("spec", "policyName").Text(); name != "" {
-			key := named{r.set.language(d.Kind()), name}
+		switch a := r.aspectsOf(d); {
+		case a.policy != "":
+			key := named{r.set.language(d.Kind()), a.policy}
 			bindings[key] = append(bindings[key], d)
-		} else if r.set.language(d.Kind()) >= 0 && len(root.At("spec", field).Items()) > 0 && witness.IsDecisive(root) {
+		case a.isPolicy && does(a) && a.isDecisive:
 			policies = append(policies, documented{policy: d})
 		}
 	}
@@ -119,6 +138,9 @@ func (r *run) generatable(field string) (policies []documented) {
 	}
 	return policies
 }
+
+func mutates(a aspects) bool   { return a.mutates }
+func validates(a aspects) bool { return a.validates }
 
 // mostGenerated is how many generated objects show that nothing is certain about a policy. One on which
 // each of its mutations works shows it, too.

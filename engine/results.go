@@ -417,7 +417,7 @@ func (k *Results) addMade(_ *run, outcome *Outcome) []source.Diagnostic {
 func (r *run) resultKey(j *job) resultKey {
 	if j.key == nil {
 		object := placedAt(j.document)
-		j.matching = r.matching(object, r.requestsOf(j))
+		j.matching = r.matching(object, sync.OnceValue(func() []*policy.Request { return r.requestsOf(j) }))
 		j.key = &resultKey{object, r.rules().about(j.matching), r.digestOf(j.document)}
 	}
 	return *j.key
@@ -428,22 +428,28 @@ func (r *run) digestOf(d *manifest.Document) digest {
 	return policy.Keep(r.kept, "json", []*manifest.Document{d}, func() digest { return sha256.Sum256(d.JSON()) })
 }
 
-// matching returns the policies that decide about an object for which there are requests; all if there are
-// no requests. It asks only those that an earlier run did not have.
-func (r *run) matching(object placed, requests []*policy.Request) []digest {
-	all, before := r.rules(), r.known
-	known, isKnown := before.matching[object]
-	isKnown = isKnown && before.all == all.all
-	matched := map[digest]bool{}
-	for _, d := range known {
-		matched[d] = true
-	}
-	var matching []digest
-	for _, d := range all.policies {
-		_, isOld := before.policies[d.digest]
-		if isOld = isOld && isKnown; isOld && matched[d.digest] || !isOld && d.mayMatch(requests) {
-			matching = append(matching, d.digest)
+// matching returns the policies that decide about an object for which there may be requests, in order. It asks
+// only those that an earlier run did not have.
+func (r *run) matching(object placed, requests func() []*policy.Request) []digest {
+	all, matched := r.rules(), []int{}
+	asked := all.policies
+	if known, isKnown := r.known.matching[object]; isKnown && r.known.all == all.all {
+		for _, d := range known {
+			if i, isStill := all.at[d]; isStill {
+				matched = append(matched, i)
+			}
 		}
+		asked = all.added
+	}
+	for _, d := range asked {
+		if d.mayMatch(requests()) {
+			matched = append(matched, all.at[d.digest])
+		}
+	}
+	slices.Sort(matched)
+	matching := make([]digest, len(matched))
+	for i, at := range matched {
+		matching[i] = all.policies[at].digest
 	}
 	return matching
 }
@@ -489,6 +495,9 @@ func (r *run) requestsOf(j *job) []*policy.Request {
 type rules struct {
 	all      digest
 	policies []decisive
+	// at are the indexes of the policies, and added those that an earlier run did not have.
+	at    map[digest]int
+	added []decisive
 }
 
 // decisive is a policy with its bindings, or policies that decide together.
@@ -554,7 +563,14 @@ func (r *run) findRules() rules {
 			return isPolicy
 		}))
 	}
-	return rules{w.digest(), r.decisive(policies)}
+	all := rules{all: w.digest(), policies: r.decisive(policies), at: map[digest]int{}}
+	for i, d := range all.policies {
+		all.at[d.digest] = i
+		if _, isOld := r.known.policies[d.digest]; !isOld {
+			all.added = append(all.added, d)
+		}
+	}
+	return all
 }
 
 // isOnlyLookedUp reports whether a document that is no manifest decides about manifests only if policies

@@ -81,12 +81,12 @@ func (r *refactorer) extractions(ctx context.Context) []editor.Refactoring {
 	if len(all) == 0 {
 		return nil
 	}
-	before, _ := r.workspace.CheckFile(ctx, r.at.Path, r.at.Text)
+	before, _ := r.workspace.checkFile(ctx, r.last, r.at.Path, r.at.Text)
 	for i := range all {
 		if all[i].Rewrite == nil {
 			continue
 		}
-		after, _ := r.workspace.CheckFile(ctx, r.at.Path, editor.Apply(r.at.Text, r.at.Path, all[i].Rewrite.Edits))
+		after, _ := r.workspace.checkFile(ctx, r.last, r.at.Path, editor.Apply(r.at.Text, r.at.Path, all[i].Rewrite.Edits))
 		for _, d := range after {
 			isNew := !slices.ContainsFunc(before, func(b source.Diagnostic) bool { return b.Code == d.Code && b.Printed() == d.Printed() })
 			if d.Severity == source.Error && isNew {

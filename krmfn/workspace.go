@@ -3,7 +3,9 @@ package krmfn
 import (
 	"context"
 	"io"
+	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,6 +17,7 @@ import (
 	"github.com/preadmit/preadmit/internal/editor"
 	"github.com/preadmit/preadmit/internal/input"
 	"github.com/preadmit/preadmit/internal/lsp"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // workspace is the directory that is open in an editor.
@@ -23,12 +26,28 @@ type workspace struct {
 	operands []string
 	// last is the last complete check; nil before the first one.
 	last atomic.Pointer[inspected]
+	// isConfigured is false while the configuration file has errors.
+	isConfigured atomic.Bool
 	// results are those of the last complete check, and readings its files, which the next one takes over.
 	// Checks run one after the other.
 	results  *engine.Results
 	readings *readings
-	// single lets CheckFile run once at a time.
+	// single lets CheckFile run once at a time. alone are its results, by file.
 	single sync.Mutex
+	alone  map[string]checkedAlone
+}
+
+// checkedAlone is what CheckFile has found in a text with other files.
+type checkedAlone struct {
+	configuration *settings.File
+	text          string
+	others        []*manifest.Stream
+	findings      []source.Diagnostic
+}
+
+// has reports whether the findings are those of a text with other files.
+func (c checkedAlone) has(other checkedAlone) bool {
+	return c.others != nil && c.text == other.text && slices.Equal(c.others, other.others) && reflect.DeepEqual(c.configuration, other.configuration)
 }
 
 // inspected is what a complete check knows.
@@ -36,6 +55,7 @@ type inspected struct {
 	check   *inspection
 	process *Process
 	files   *files
+	results *engine.Results
 	// streams are the files that were read, by their absolute paths.
 	streams map[string]*manifest.Stream
 	// linked are the files with policies and bindings, by the names of policies that they define or
@@ -49,7 +69,7 @@ type inspected struct {
 // workspace returns the workspace in a directory. Without operands, its manifests are all that it
 // contains.
 func (p *Process) workspace(dir string, operands []string) *workspace {
-	w := &workspace{process: *p, operands: operands, results: &engine.Results{}}
+	w := &workspace{process: *p, operands: operands, results: &engine.Results{}, alone: map[string]checkedAlone{}}
 	w.process.Dir, w.process.Stdin, w.process.Stderr, w.process.Run = dir, nil, io.Discard, nil
 	w.process.StderrIsTerminal = false
 	if len(operands) == 0 {
@@ -68,7 +88,7 @@ func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.A
 	given := arguments{command: "check", operands: w.operands}
 	problems := p.configure(&given)
 	if source.HasErrors(problems) {
-		w.last.Store(nil)
+		w.isConfigured.Store(false)
 		return &lsp.Analysis{Findings: problems}
 	}
 	var c config
@@ -80,13 +100,18 @@ func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.A
 	f.except = p.named(&c)
 	in := p.inspect(ctx, &c, f)
 	p.readings.reset()
-	w.readings = p.readings
+	w.readings, p.readings, p.results = p.readings, nil, nil // other runs of the process have their own
 	if ctx.Err() != nil {
 		return nil
 	}
 	last := w.remember(in, &p, f)
+	last.results = results
 	w.last.Store(last)
+	w.isConfigured.Store(true)
 	w.results = results
+	w.single.Lock()
+	maps.DeleteFunc(w.alone, func(path string, _ checkedAlone) bool { _, isOpen := buffers[path]; return !isOpen })
+	w.single.Unlock()
 	run := in.reported.run
 	state := editor.NewState(results.Schemas(last.context, in.reported.config.options.Engine), run.inputs, run.outcome)
 	return &lsp.Analysis{Findings: slices.Concat(problems, in.findings), State: state}
@@ -144,41 +169,62 @@ func linksOf(d *manifest.Document) []string {
 	return names
 }
 
-// CheckFile implements lsp.Workspace. It compiles the policies of the file together with those that
-// they are bound to.
+// CheckFile implements lsp.Workspace.
 func (w *workspace) CheckFile(ctx context.Context, path, text string) ([]source.Diagnostic, bool) {
-	w.single.Lock()
-	defer w.single.Unlock()
 	last := w.last.Load()
-	if last == nil || last.streams[path] == nil || last.files.except[path] && !slices.Contains(last.check.reported.run.policies, last.streams[path]) {
+	if last == nil || !w.isConfigured.Load() {
 		return nil, false
 	}
+	return w.checkFile(ctx, last, path, text)
+}
+
+// checkFile compiles the policies of a file together with those that they are bound to. The rest of the
+// workspace is as in the last check.
+func (w *workspace) checkFile(ctx context.Context, last *inspected, path, text string) ([]source.Diagnostic, bool) {
+	w.single.Lock()
+	defer w.single.Unlock()
 	before := last.streams[path]
+	if before == nil || last.files.except[path] && !slices.Contains(last.check.reported.run.policies, before) {
+		return nil, false
+	}
 	stream, problems := last.files.bounds().Read(before.Name(), []byte(text))
 	if !slices.ContainsFunc(stream.Documents(), func(d *manifest.Document) bool { return engine.IsPolicy(d.Kind()) }) {
 		return problems, true
 	}
-	policies := []*manifest.Stream{stream}
-	for _, d := range stream.Documents() {
-		for _, name := range linksOf(d) {
-			for _, s := range last.linked[name] {
-				if s != before && !slices.Contains(policies, s) {
-					policies = append(policies, s)
-				}
-			}
-		}
+	linked, context := last.beside(before, stream)
+	now := checkedAlone{configuration: last.check.reported.config.given.file, text: text, others: slices.Concat(linked, []*manifest.Stream{nil}, context)}
+	if known := w.alone[path]; known.has(now) {
+		return known.findings, true
 	}
-	others := func(s *manifest.Stream) bool { return s == before || slices.Contains(policies, s) }
-	context := slices.DeleteFunc(slices.Clone(last.context), others)
+	policies := append([]*manifest.Stream{stream}, linked...)
 	a := &admission{inputs: slices.Concat(policies, context), policies: policies}
 	a.add(problems...)
 	c := last.files.configOf(&last.check.reported.config, filepath.Dir(path))
-	set, diagnostics := engine.CompileSound(policies, context, c.options.Engine)
+	set, diagnostics := last.results.CompileSound(policies, context, c.options.Engine)
 	if a.add(diagnostics...); set != nil {
 		a.outcome = set.Check(ctx, nil)
 		a.add(a.outcome.Diagnostics...)
 	}
-	return last.process.judge(c, a).findings, true
+	if now.findings = last.process.judge(c, a).findings; ctx.Err() == nil {
+		w.alone[path] = now
+	}
+	return now.findings, true
+}
+
+// beside returns the other files with policies that those of a file are linked to, and the context without all
+// of these. before is the file in the last check, and now the same file.
+func (last *inspected) beside(before, now *manifest.Stream) (linked, context []*manifest.Stream) {
+	for _, d := range now.Documents() {
+		for _, name := range linksOf(d) {
+			for _, s := range last.linked[name] {
+				if s != before && !slices.Contains(linked, s) {
+					linked = append(linked, s)
+				}
+			}
+		}
+	}
+	isPolicies := func(s *manifest.Stream) bool { return s == before || slices.Contains(linked, s) }
+	return linked, slices.DeleteFunc(slices.Clone(last.context), isPolicies)
 }
 
 // Path implements lsp.Workspace.
@@ -198,8 +244,11 @@ func (w *workspace) Name(path string) string {
 	return filepath.ToSlash(name)
 }
 
-// Read implements lsp.Workspace.
+// Read implements lsp.Workspace: it returns the text that was checked.
 func (w *workspace) Read(path string) string {
+	if last := w.last.Load(); last != nil && last.streams[path] != nil {
+		return last.streams[path].Text()
+	}
 	p := Process{Dir: w.process.Dir, ledger: newLedger()}
 	set := p.files(&config{}).reader.NewSet()
 	if len(set.Add(input.Path{Name: path})) > 0 || len(set.Files) == 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -161,7 +162,7 @@ func (w *testWriter) isAsInWorkspace(r *testRun) bool {
 	results := func(run *admission) map[string]string {
 		all := map[string]string{}
 		for _, m := range run.outcome.Manifests {
-			_, all[m.ID] = m.Document.Text()
+			all[m.ID] = editsOf(m) // the documents of the workspace are not edited
 		}
 		for _, d := range run.diagnostics {
 			if isDenial(d) {
@@ -177,6 +178,15 @@ func (w *testWriter) isAsInWorkspace(r *testRun) bool {
 		}
 	}
 	return true
+}
+
+// editsOf returns what policies have changed in a manifest, as text.
+func editsOf(m *engine.Manifest) string {
+	var b strings.Builder
+	for _, e := range m.Edits {
+		fmt.Fprintln(&b, e.Op, e.Path, string(manifest.JSON(e.New)))
+	}
+	return b.String()
 }
 
 // test returns a test as YAML.

@@ -95,7 +95,13 @@ func (k *Kept) add(key keptKey, one kept) {
 
 // Merged returns what any of them has, without what they could take over.
 func Merged(all ...*Kept) *Kept {
-	merged := NewKept(context.Background(), nil)
+	merged, size := NewKept(context.Background(), nil), 0
+	for _, one := range all {
+		one.lock.Lock()
+		size += len(one.made)
+		one.lock.Unlock()
+	}
+	merged.made = make(map[keptKey]kept, size)
 	for _, one := range all {
 		one.lock.Lock()
 		maps.Copy(merged.made, one.made)

@@ -2,14 +2,20 @@ package lsp
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// pause is how long nothing must change before the whole workspace is checked.
-const pause = 250 * time.Millisecond
+// The whole workspace is checked when nothing has changed for a while: for as long as the last check took, but
+// within these bounds. While changes go on, it is checked every second.
+const (
+	shortestPause = 30 * time.Millisecond
+	longestPause  = 250 * time.Millisecond
+	patience      = time.Second
+)
 
 // checks says what has to be checked.
 type checks struct {
@@ -17,8 +23,12 @@ type checks struct {
 	revision, checked int
 	// files are the open files that have changed since they were checked.
 	files map[string]bool
-	// stop ends the complete check that is running; it may be nil.
-	stop context.CancelFunc
+	// stop ends the complete check that is running. It is nil if a change must not stop that: the first one,
+	// and one after another that was stopped, so that findings in other files come while someone types.
+	stop     context.CancelFunc
+	wasWhole bool // the last check was not stopped
+	// took is how long the last check took.
+	took time.Duration
 	wake chan struct{}
 	// urgent is how many requests wait for a complete check.
 	urgent int
@@ -57,17 +67,18 @@ func (s *server) work() {
 	pausing := time.NewTimer(0)
 	ended := make(chan struct{}, 1)
 	isRunning, isDue := false, false
+	var latest time.Time // when a check must begin because something has changed; zero if nothing has
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
 		case <-s.checks.wake:
 			s.checkFiles()
-			if s.isUrgent() {
-				pausing.Reset(0)
-			} else {
-				pausing.Reset(pause)
+			now := time.Now()
+			if latest.IsZero() {
+				latest = now.Add(patience)
 			}
+			pausing.Reset(min(s.pause(), latest.Sub(now)))
 			continue
 		case <-pausing.C:
 			isDue = true
@@ -75,7 +86,7 @@ func (s *server) work() {
 			isRunning = false
 		}
 		if isDue && !isRunning {
-			isDue, isRunning = false, true
+			isDue, isRunning, latest = false, true, time.Time{}
 			go func() {
 				s.checkAll()
 				ended <- struct{}{}
@@ -84,10 +95,14 @@ func (s *server) work() {
 	}
 }
 
-func (s *server) isUrgent() bool {
+// pause returns how long nothing must change before everything is checked: not at all if a request waits.
+func (s *server) pause() time.Duration {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return s.checks.urgent > 0
+	if s.checks.urgent > 0 {
+		return 0
+	}
+	return min(max(s.checks.took, shortestPause), longestPause)
 }
 
 // checkFiles checks each changed file by itself.
@@ -113,46 +128,56 @@ func (s *server) checkFiles() {
 	}
 }
 
-// checkAll checks everything, unless that has been done. The result is dropped if something changes.
-func (s *server) checkAll() {
-	s.lock.Lock()
-	revision, buffers := s.checks.revision, map[string]string{}
-	ctx, stop := context.WithCancel(s.ctx)
-	defer stop()
-	s.checks.stop = stop
-	for path, b := range s.buffers {
-		buffers[path] = b.text.content
-	}
-	isDone := revision == s.checks.checked
-	s.lock.Unlock()
-	if isDone {
-		s.finish(revision, nil, nil)
-		return
-	}
-	analysis := s.workspace.Check(ctx, buffers)
-	if analysis == nil || ctx.Err() != nil {
-		return
-	}
-	alone := map[string][]source.Diagnostic{}
-	for path, text := range buffers {
-		alone[path], _ = s.workspace.CheckFile(ctx, path, text)
-	}
-	s.finish(revision, analysis, alone)
+// complete is a complete check of some texts.
+type complete struct {
+	revision int
+	buffers  map[string]*buffer
+	analysis *Analysis
+	// alone are the findings that open files have by themselves.
+	alone map[string][]source.Diagnostic
 }
 
-// finish publishes the result of a complete check, if it is of the current texts.
-func (s *server) finish(revision int, analysis *Analysis, alone map[string][]source.Diagnostic) {
+// checkAll checks everything, unless that has been done.
+func (s *server) checkAll() {
+	ctx, stop := context.WithCancel(s.ctx)
+	defer stop()
 	s.lock.Lock()
-	defer s.lock.Unlock()
-	if revision != s.checks.revision {
+	c := complete{revision: s.checks.revision, buffers: maps.Clone(s.buffers), alone: map[string][]source.Diagnostic{}}
+	isDone := c.revision == s.checks.checked
+	if s.checks.stop = nil; s.checks.wasWhole {
+		s.checks.stop = stop
+	}
+	s.lock.Unlock()
+	if isDone {
 		return
 	}
-	if analysis != nil {
-		if analysis.State != nil {
-			s.state = analysis.State
-		}
-		s.publishAll(analysis.Findings, alone)
+	texts, began := map[string]string{}, time.Now()
+	for path, b := range c.buffers {
+		texts[path] = b.text.content
 	}
-	s.checks.checked = revision
-	s.checks.done.Broadcast()
+	c.analysis = s.workspace.Check(ctx, texts)
+	for path, text := range texts {
+		if c.analysis != nil {
+			c.alone[path], _ = s.workspace.CheckFile(ctx, path, text)
+		}
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.checks.took = time.Since(began)
+	if s.checks.wasWhole = c.analysis != nil && ctx.Err() == nil; s.checks.wasWhole {
+		s.finish(c)
+	}
+}
+
+// finish publishes the result of a complete check, except for files that have changed since it began. The
+// server is locked.
+func (s *server) finish(c complete) {
+	if c.analysis.State != nil {
+		s.state = c.analysis.State
+	}
+	s.publishAll(c.analysis.Findings, c.alone, func(path string) bool { return s.buffers[path] == c.buffers[path] })
+	if c.revision == s.checks.revision {
+		s.checks.checked = c.revision
+		s.checks.done.Broadcast()
+	}
 }

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"go.lsp.dev/protocol"
@@ -23,6 +24,8 @@ type findings struct {
 	// alone are those that the file has by itself, and others those that depend on other files, which
 	// only a complete check finds.
 	alone, others []finding
+	// sent is what the client has of them; nil if it is not known.
+	sent *protocol.PublishDiagnosticsParams
 }
 
 // all returns the findings in their order in the file.
@@ -113,9 +116,9 @@ func (s *server) pathOf(d source.Diagnostic) string {
 	return s.workspace.Path(d.At.File)
 }
 
-// publishAll publishes the findings of a complete check. alone has those that open files have by
-// themselves.
-func (s *server) publishAll(all []source.Diagnostic, alone map[string][]source.Diagnostic) {
+// publishAll publishes the findings of a complete check in the files that are as it has read them. alone has those
+// that open files have by themselves.
+func (s *server) publishAll(all []source.Diagnostic, alone map[string][]source.Diagnostic, isSame func(path string) bool) {
 	byFile := map[string][]source.Diagnostic{}
 	for _, d := range all {
 		if path := s.pathOf(d); path != "" {
@@ -126,6 +129,9 @@ func (s *server) publishAll(all []source.Diagnostic, alone map[string][]source.D
 		byFile[path] = slices.Clip(byFile[path]) // without findings, this is an empty entry
 	}
 	for _, path := range slices.Sorted(maps.Keys(byFile)) {
+		if !isSame(path) {
+			continue
+		}
 		of := s.published.of(path)
 		of.alone, of.others = nil, nil
 		for _, f := range s.locateAll(path, byFile[path]) {
@@ -139,7 +145,7 @@ func (s *server) publishAll(all []source.Diagnostic, alone map[string][]source.D
 	}
 }
 
-// publish sends the findings of a file.
+// publish sends the findings of a file, unless the client has them.
 func (s *server) publish(path string) {
 	of, text := s.published.of(path), s.textOf(path)
 	params := &protocol.PublishDiagnosticsParams{URI: uri.File(path), Diagnostics: []protocol.Diagnostic{}}
@@ -153,7 +159,11 @@ func (s *server) publish(path string) {
 	if len(all) == 0 && s.buffers[path] == nil {
 		delete(s.published.files, path)
 	}
-	if !s.owns(path) {
+	isKnown := reflect.DeepEqual(of.sent, params)
+	if of.sent = params; !s.owns(path) {
+		of.sent = nil
+	}
+	if isKnown || of.sent == nil {
 		return
 	}
 	_ = s.client.PublishDiagnostics(s.ctx, params) // without a connection nobody waits for it
