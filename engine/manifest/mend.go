@@ -164,3 +164,58 @@ func afterColumn(line string, column int) string {
 	}
 	return line
 }
+
+// Mended returns a diagnostic about the string at a path with advice, and with the fix that follows it if the
+// string is written in a form in which its parts can be changed.
+func (d *Document) Mended(of source.Diagnostic, path change.Path, m source.Mend) source.Diagnostic {
+	of = of.With(m.Advice)
+	if edits := d.rewrite(path, m.Changes); len(edits) > 0 {
+		return of.Mended(m.Title, edits...)
+	}
+	return of
+}
+
+// rewrite returns the edits that change parts of the string at a path; nil if no edits do so in its form.
+func (d *Document) rewrite(path change.Path, changes []source.Change) (edits []source.Edit) {
+	if d.unit.stream.origin != nil || d.unit.rewritten != nil || len(changes) == 0 {
+		return nil
+	}
+	object, t := d.Object(), d.unit.tape()
+	value, _ := path.Get(object)
+	text, isText := value.(string)
+	i, _ := t.find(d.root, path)
+	if !isText || !t.nodes[i].kind.isScalar() {
+		return nil
+	}
+	var splices []splice
+	for _, c := range changes {
+		from, to := t.byteOf(i, c.From), t.byteOf(i, c.To)
+		if c.To > 0 && strings.TrimSpace(text[c.To-1:c.To]) != "" {
+			to = max(from, len(strings.TrimRight(t.text[:to], " \t\r\n"))) // the line may end there
+		}
+		splices = append(splices, splice{start: from, end: to, text: inScalar(t.nodes[i].kind, c.New)})
+		edits = append(edits, source.Edit{At: d.unit.stream.position(from), To: d.unit.stream.position(to), New: splices[len(splices)-1].text})
+	}
+	holder, _ := path[:len(path)-1].Get(object)
+	switch last, changed := path[len(path)-1], source.Changed(text, changes); h := holder.(type) {
+	case map[string]any:
+		h[last.Key] = changed
+	case []any:
+		h[last.Index] = changed
+	}
+	if !d.readsAs(splices, object) {
+		return nil
+	}
+	return edits
+}
+
+// inScalar returns a text as it is written in a scalar of a kind.
+func inScalar(kind kind, text string) string {
+	switch kind {
+	case singleQuoted:
+		return strings.ReplaceAll(text, "'", "''")
+	case doubleQuoted:
+		return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text)
+	}
+	return text
+}

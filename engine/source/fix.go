@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Fix is a change of files that removes the cause of a diagnostic.
@@ -56,11 +57,55 @@ func (d Diagnostic) Replacing(at Position, a Advice) Diagnostic {
 	if a.Old == "" || a.Old == a.New || !at.IsKnown() {
 		return d
 	}
-	return d.Mended(fmt.Sprintf("Replace %s with %s", a.Old, a.New), Edit{At: at, Old: a.Old, New: a.New})
+	return d.Mended(a.title(), Edit{At: at, Old: a.Old, New: a.New})
 }
 
 // Mended returns d with a fix.
 func (d Diagnostic) Mended(title string, edits ...Edit) Diagnostic {
 	d.Fixes = append(slices.Clip(d.Fixes), Fix{title, edits})
 	return d
+}
+
+// Change replaces text[From:To] of a text.
+type Change struct {
+	From, To int
+	New      string
+}
+
+// Changed returns a text after changes, which are in their order in the text.
+func Changed(text string, changes []Change) string {
+	var b strings.Builder
+	at := 0
+	for _, c := range changes {
+		b.WriteString(text[at:c.From] + c.New)
+		at = c.To
+	}
+	return b.String() + text[at:]
+}
+
+// Mend is advice about a text, and the changes of the text that follow it. The zero Mend says nothing.
+type Mend struct {
+	Advice, Title string
+	Changes       []Change
+}
+
+// In returns the mend that follows advice about a name at an offset of a text.
+func (a Advice) In(offset int) Mend {
+	m := Mend{Advice: a.Text}
+	if a.Old != a.New {
+		m.Title, m.Changes = a.title(), []Change{{offset, offset + len(a.Old), a.New}}
+	}
+	return m
+}
+
+func (a Advice) title() string { return fmt.Sprintf("Replace %s with %s", a.Old, a.New) }
+
+// Shifted returns m for a text that has by more bytes before it.
+func (m Mend) Shifted(by int) Mend {
+	m.Changes = slices.Clone(m.Changes)
+	for i := range m.Changes {
+		m.Changes[i].From += by
+		m.Changes[i].To += by
+	}
+	return m
 }

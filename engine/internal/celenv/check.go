@@ -11,6 +11,7 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv/library"
+	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
@@ -123,13 +124,11 @@ func (t *typed) issues(index int, text string, issues *cel.Issues) (problems []P
 func atNames(expressions []Expression, problems []Problem) {
 	for i := range problems {
 		p := &problems[i]
-		match, text := undefinedField().FindStringSubmatch(p.Text), expressions[p.Expression].Text
-		switch {
-		case match == nil:
-		case strings.HasPrefix(text[p.Offset:], "."):
-			p.Offset += max(0, strings.Index(text[p.Offset:], match[1]))
-		case strings.HasPrefix(text[p.Offset:], ":"):
-			p.Offset = max(0, strings.LastIndex(text[:p.Offset], match[1]))
+		text := expressions[p.Expression].Text
+		if match := undefinedField().FindStringSubmatch(p.Text); match != nil {
+			if word, ok := wordAt(text, syntax.Parts(text), p.Offset, match[1]); ok {
+				p.Offset = word.Start
+			}
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (e *Env) borrow(d dialect) (*compiler, error) {
 }
 
 func (e *Env) giveBack(c *compiler) {
-	c.provider.variables = nil
+	c.provider.variables, c.provider.missed = nil, map[string][]string{}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.idle[c.dialect] = append(e.idle[c.dialect], c)
@@ -74,6 +74,7 @@ func (e *Env) newCompiler(d dialect) (*compiler, error) {
 		return nil, err
 	}
 	c := &compiler{env: e, dialect: d, provider: e.newProvider(env, d.patches), syntax: e.syntax()}
+	c.provider.missed = map[string][]string{}
 	c.complete = sync.OnceValues(func() (*cel.Env, error) { return e.complete(d, c.provider) })
 	c.checker, err = e.newChecker(env, c.provider, checker.ValidatedDeclarations(shared))
 	if err == nil && d.patches {

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/google/cel-go/common/decls"
 	"github.com/google/cel-go/common/types"
@@ -32,7 +31,7 @@ func (e *Env) Functions() ([]Function, error) {
 	var found []Function
 	declared := env.Functions()
 	for _, name := range slices.Sorted(maps.Keys(declared)) {
-		if strings.IndexFunc(name, func(char rune) bool { return char != '.' && !unicode.IsLetter(char) && !unicode.IsDigit(char) }) >= 0 {
+		if !isName(strings.ReplaceAll(name, ".", "")) {
 			continue // an operator, or internal
 		}
 		f := Function{Name: name, Doc: declared[name].Description()}

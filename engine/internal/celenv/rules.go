@@ -80,7 +80,7 @@ func (s *RuleScope) compile(expression string, optional bool, want *types.Type, 
 	case err != nil:
 		return nil, internalError(err)
 	case issues != nil && issues.Err() != nil:
-		return nil, &CompileError{Text: prefix + issues.String()}
+		return nil, compileError(expression, expression, prefix+issues.String(), issues, compiler.mend(expression, issues))
 	case checked.GetType(checked.Expr().ID()) != want:
 		return nil, &CompileError{Text: mismatch}
 	}

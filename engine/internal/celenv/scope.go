@@ -11,6 +11,7 @@ import (
 	"github.com/google/cel-go/common/types"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // CompileError is the error of an expression that does not compile, with the API server's text.
@@ -22,6 +23,18 @@ type CompileError struct {
 	Offset int
 	// Internal says that the server reports an internal error rather than an invalid value.
 	Internal bool
+	// Mend says what was probably meant.
+	Mend source.Mend
+}
+
+// compileError returns the error about the issues of an expression. trimmed is its text without space around it.
+func compileError(expression, trimmed, text string, issues *cel.Issues, mend source.Mend) *CompileError {
+	before := strings.Index(expression, trimmed)
+	e := &CompileError{Text: text, Mend: mend.Shifted(before)}
+	if errs := issues.Errors(); len(errs) > 0 && errs[0].Location != nil {
+		e.Offset = offset(trimmed, errs[0].Location.Line(), errs[0].Location.Column()) + before
+	}
+	return e
 }
 
 // Error returns the server's message.
@@ -127,17 +140,13 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 	// untrimmed.
 	trimmed := strings.TrimSpace(expression)
 	checked, issues, err := compiler.compile(trimmed)
+	mend := compiler.mend(trimmed, issues)
 	s.env.giveBack(compiler)
 	if err != nil {
 		return nil, internalError(err)
 	}
 	if issues != nil && issues.Err() != nil {
-		compileError := &CompileError{Text: s.env.host.words.compilation(issues.String())}
-		if errs := issues.Errors(); len(errs) > 0 && errs[0].Location != nil {
-			location := errs[0].Location
-			compileError.Offset = offset(trimmed, location.Line(), location.Column()) + strings.Index(expression, trimmed)
-		}
-		return nil, compileError
+		return nil, compileError(expression, trimmed, s.env.host.words.compilation(issues.String()), issues, mend)
 	}
 	output := checked.GetType(checked.Expr().ID())
 	if want != nil && !output.IsExactType(want) {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/cel-go/interpreter"
 
 	"github.com/preadmit/preadmit/engine/internal/number"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // bindingsType is the type of the variable bindings: its fields are dynamic.
@@ -56,13 +57,13 @@ func (e *Env) TreeExpression(expression string) (*TreeProgram, *CompileError) {
 	trimmed := strings.TrimSpace(expression)
 	e.mu.Lock() // cel-go's checker writes to the environment
 	checked, issues := env.Compile(trimmed)
+	var mend source.Mend
+	if issues.Err() != nil {
+		mend = mendOf(env, nil, trimmed, issues)
+	}
 	e.mu.Unlock()
-	if issues != nil && issues.Err() != nil {
-		compileError := &CompileError{Text: issues.String()}
-		if errs := issues.Errors(); len(errs) > 0 && errs[0].Location != nil {
-			compileError.Offset = offset(trimmed, errs[0].Location.Line(), errs[0].Location.Column()) + strings.Index(expression, trimmed)
-		}
-		return nil, compileError
+	if issues.Err() != nil {
+		return nil, compileError(expression, trimmed, issues.String(), issues, mend)
 	}
 	program, err := env.Program(checked, slices.Concat(programOptions, ordering(checked.NativeRep()))...)
 	if err != nil {

@@ -2,6 +2,8 @@ package celenv
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -94,6 +96,9 @@ type provider struct {
 	scope    string
 	// variables are the types of the variables declared so far.
 	variables map[string]*types.Type
+	// missed are the fields of the types that do not have a field which expressions read, by its name; nil if
+	// nobody asks.
+	missed map[string][]string
 	// patches says that Object and JSONPatch are declared.
 	patches bool
 	// convert converts the fields of Object literals.
@@ -141,16 +146,23 @@ func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bo
 	case isObject(name):
 		return objectField(field), true
 	case name == p.scope:
-		t, ok := p.variables[field]
-		return &types.FieldType{Type: t}, ok
+		return p.field(p.variables, field)
 	case name == "JSONPatch":
 		// The API server declares every field and leaves unknown fields without a type, which
 		// shows in its messages.
 		return &types.FieldType{Type: p.declared[name][field]}, true
 	default:
-		t, ok := p.declared[name][field]
-		return &types.FieldType{Type: t}, ok
+		return p.field(p.declared[name], field)
 	}
+}
+
+// field returns a field of a type, and remembers the fields that there are if it is missing.
+func (p *provider) field(of map[string]*types.Type, name string) (*types.FieldType, bool) {
+	t, ok := of[name]
+	if !ok && p.missed != nil {
+		p.missed[name] = slices.Sorted(maps.Keys(of))
+	}
+	return &types.FieldType{Type: t}, ok
 }
 
 // objectField returns the type of a field of Object: any name, any value.

@@ -496,10 +496,11 @@ func (d *definition) checkCalls() (found []source.Diagnostic) {
 		}
 		for _, p := range jmespath.Kyverno().Check(n) {
 			at := e.at(d.document, p.Offset)
-			found = append(found, source.Diagnostic{
+			problem := source.Diagnostic{
 				At: at, Severity: source.Warning, Code: source.CodeCallFails, Subject: d.document.Kind().Kind + " " + d.key(),
 				Field: e.node.Path.String(), Message: p.Text + ", so the rule fails", Excerpt: d.document.Excerpt(at),
-			}.Advised(p.Advice))
+			}
+			found = append(found, d.document.Mended(problem, e.node.Path, p.Advice.In(e.offset+p.Offset)))
 		}
 	}
 	return found

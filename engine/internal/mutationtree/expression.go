@@ -59,18 +59,18 @@ func (c *compiler) parseExpression(text, language string, at change.Path, offset
 	case languageJP:
 		e, problems := compileJMESPath(text)
 		for _, p := range problems {
-			c.failIn(at, offset+p.Offset, "JMESPath: "+p.Text, p.Advice)
+			c.failIn(at, offset+p.Offset, "JMESPath: "+p.Text, p.Advice.In(offset+p.Offset))
 		}
 		return e
 	case languageCEL:
 		program, err := c.cel.TreeExpression(text)
 		if err != nil {
-			c.failIn(at, offset+err.Offset, "CEL: "+err.Text, source.Advice{})
+			c.failIn(at, offset+err.Offset, "CEL: "+err.Text, err.Mend.Shifted(offset))
 		}
 		return celExpression{program}
 	default:
 		c.failIn(at, 1, fmt.Sprintf("there is no expression language %q", language),
-			source.Advice{Text: `expected (jp; …) or (cel; …); write \(…)\ for a text that begins and ends like this one`})
+			source.Mend{Advice: `expected (jp; …) or (cel; …); write \(…)\ for a text that begins and ends like this one`})
 		return literal{}
 	}
 }

@@ -60,21 +60,23 @@ func (c *compiler) fail(at change.Path, message, advice string) {
 }
 
 // failIn reports an error in an expression, at a byte offset of the string at a path.
-func (c *compiler) failIn(at change.Path, offset int, message string, advice source.Advice) {
-	c.report(c.document.In(at, offset), at, "expression-invalid", message, advice)
+func (c *compiler) failIn(at change.Path, offset int, message string, mend source.Mend) {
+	c.add(at, c.document.Mended(source.Errorf(c.document.In(at, offset), "expression-invalid", "%s", message), at, mend))
 }
 
 func (c *compiler) report(position source.Position, at change.Path, code, message string, advice source.Advice) {
-	d := source.Errorf(position, code, "%s", message).Advised(advice)
+	c.add(at, source.Errorf(position, code, "%s", message).Advised(advice))
+}
+
+// add adds a problem about the value at a path.
+func (c *compiler) add(at change.Path, d source.Diagnostic) {
 	d.Subject, d.Field = c.subject, at.String()
 	c.problems = append(c.problems, d)
 }
 
 // unknown reports an unknown field.
 func (c *compiler) unknown(at change.Path, advice source.Advice) {
-	d := source.Errorf(c.document.At(at), "policy-field-unknown", "unknown field").AdvisedAt(c.document.Key(at), advice)
-	d.Subject, d.Field = c.subject, at.String()
-	c.problems = append(c.problems, d)
+	c.add(at, source.Errorf(c.document.At(at), "policy-field-unknown", "unknown field").AdvisedAt(c.document.Key(at), advice))
 }
 
 // object returns the map at a path, and reports unknown keys.

@@ -27,5 +27,6 @@ func (r *Reader) Compiled(n policy.Node, err error) {
 	if e.Internal {
 		class = "Internal error: "
 	}
-	r.Report(source.Diagnostic{At: r.Document.In(n.Path, e.Offset), Severity: source.Error, Code: "expression-invalid", Message: class + e.Text}, n.Path)
+	d := source.Diagnostic{At: r.Document.In(n.Path, e.Offset), Severity: source.Error, Code: "expression-invalid", Message: class + e.Text}
+	r.Report(r.Document.Mended(d, n.Path, e.Mend), n.Path)
 }

@@ -1,0 +1,74 @@
+package celenv
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// TestMend checks what is proposed for expressions that do not compile. An empty proposal means that only the writer
+// knows what was meant.
+func TestMend(t *testing.T) {
+	for expression, want := range map[string]string{
+		`objct.spec.x == objct.spec.y`:     `object.spec.x == object.spec.y`,
+		`objct.a && request.operatoin`:     `object.a && request.operatoin`,
+		`request.operatoin == "CREATE"`:    `request.operation == "CREATE"`,
+		`namespaceObject.metadata.lables`:  `namespaceObject.metadata.labels`,
+		`variables.tem`:                    `variables.team`,
+		`team == "a"`:                      `variables.team == "a"`,
+		`spec.replicas > 1`:                `object.spec.replicas > 1`,
+		`param.x`:                          `params.x`,
+		`hass(object.x)`:                   `has(object.x)`,
+		`object.name.startWith("b")`:       `object.name.startsWith("b")`,
+		`object.name . startWith ("b")`:    `object.name . startsWith ("b")`,
+		`object.list.al(x, x > 1)`:         `object.list.all(x, x > 1)`,
+		`object.l.all(item, itm > 1)`:      `object.l.all(item, item > 1)`,
+		`object.l.all(item, 1 > 2) || itm`: ``,
+		`sets.contain([1], [2])`:           `sets.contains([1], [2])`,
+		`quantty("1") == 1`:                `quantity("1") == 1`,
+		`object.x.sise() + "a"`:            `object.x.size() + "a"`,
+		`quantty("1")`:                     `quantity("1")`,
+		`Objct.spec{a: 1}`:                 `Object.spec{a: 1}`,
+		`Object.spec{a: Objec.spec.b{}}`:   `Object.spec{a: Object.spec.b{}}`,
+		`JSONPach{op: "add"}`:              `JSONPatch{op: "add"}`,
+		`JSONPatch{opp: "add"}`:            `JSONPatch{op: "add"}`,
+		`type(object.x) == strin`:          `type(object.x) == string`,
+		`"objct" + objct.é`:                ``,
+		`"é objct" == objct.x`:             `"é objct" == object.x`,
+
+		`[1, "a"]`:                             `[dyn(1), dyn("a")]`,
+		`[object.x, "a", [1, 2]]`:              `[object.x, dyn("a"), dyn([1, 2])]`,
+		`[dyn(1), "a"]`:                        `[dyn(1), dyn("a")]`,
+		`[ (1 + 2) , object.a ? "," : "]" ,]`:  `[ dyn((1 + 2)) , dyn(object.a ? "," : "]") ,]`,
+		`{"a": 1, "b": {"c": 1, "d": 2}}`:      `{"a": dyn(1), "b": dyn({"c": 1, "d": 2})}`,
+		`{"a": {"b": 1}, "c": {"d": "x"}}`:     `{"a": dyn({"b": 1}), "c": dyn({"d": "x"})}`,
+		`object.l.map(i, {"a": 1, "b": i})`:    `object.l.map(i, {"a": dyn(1), "b": i})`,
+		`{"a": true ? 1 : 2, ?"b": object.?x}`: `{"a": dyn(true ? 1 : 2), ?"b": object.?x}`,
+		`{"a": [1, "b"]}`:                      `{"a": [dyn(1), dyn("b")]}`,
+		`{"a": 1, 2: 3}`:                       ``,
+		`[size(true ? "a" : 1)]`:               `[size(true ? dyn("a") : dyn(1))]`,
+		`[true ? (false ? 1 : 2) : "a"]`:       `[true ? dyn((false ? 1 : 2)) : dyn("a")]`,
+		`true ? 1 : object.x ? "a" : "b"`:      `true ? dyn(1) : dyn(object.x ? "a" : "b")`,
+		`[?object.?x, 1]`:                      `[?object.?x, dyn(1)]`,
+		`[]+[1,'a']`:                           `[]+[dyn(1),dyn('a')]`,
+
+		`nope`: ``, `foo.bar`: ``, `1 + "a"`: ``, `object.`: ``, ``: ``, `object.x.lowerAscii(1)`: ``,
+	} {
+		s := New(36).Scope(true)
+		if err := s.Variable("team", "object.metadata.name"); err != nil {
+			t.Fatal(err)
+		}
+		for _, space := range []string{"", " \n "} {
+			_, err := s.JSONPatch(space + expression + space)
+			var e *CompileError
+			got := ""
+			if errors.As(err, &e) && len(e.Mend.Changes) > 0 {
+				got = source.Changed(space+expression+space, e.Mend.Changes)
+			}
+			if want != "" && got != space+want+space || want == "" && got != "" {
+				t.Errorf("%s: want %s, got %s: %v", expression, want, got, err)
+			}
+		}
+	}
+}
