@@ -80,6 +80,23 @@ func Parse(expression string) (Node, error) {
 	return n, err
 }
 
+// Roots returns the fields that an expression reads of the value that it is evaluated on: in Kyverno, of the variables.
+func (n Node) Roots() (fields []Node) {
+	children := n.Children
+	switch n.Op {
+	case OpField:
+		return []Node{n}
+	case OpSelect, OpProjection, OpFilter, OpFlatten, OpValues, OpPipe:
+		children = children[:1]
+	case OpReference:
+		return nil
+	}
+	for _, child := range children {
+		fields = append(fields, child.Roots()...)
+	}
+	return fields
+}
+
 func nodeOf(from jmespath.ASTNode) Node {
 	n := Node{Op: ops[from.NodeType]}
 	if n.Op == "" {

@@ -1,7 +1,6 @@
 package kyverno
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,9 +22,17 @@ import (
 
 // refuse reports a part of a policy that Kyverno refuses, unless it has another error.
 func (r *reader) refuse(n policy.Node, format string, args ...any) {
-	if !r.doc.IsRefused(n) {
-		r.doc.Advise(n.Path, "policy-invalid", fmt.Sprintf(format, args...), "Kyverno 1.19.0 refuses the policy")
+	r.refuseMeant(n, source.Mend{}, format, args...)
+}
+
+// refuseMeant is refuse for a text of which something else was probably meant.
+func (r *reader) refuseMeant(n policy.Node, mend source.Mend, format string, args ...any) {
+	if r.doc.IsRefused(n) {
+		return
 	}
+	d := source.Errorf(r.doc.Document.At(n.Path), "policy-invalid", format, args...)
+	mend.Advice = strings.TrimSpace(mend.Advice + " Kyverno 1.19.0 refuses the policy")
+	r.doc.Report(r.doc.Document.Mended(d, n.Path, mend), n.Path)
 }
 
 // background reports whether the rules of a policy also run in the background.
@@ -468,12 +475,37 @@ func (r *reader) variablesOf(w *rule, n policy.Node, text string, allowed func()
 		for _, m := range found {
 			variable := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(m[2][2:len(m[2])-2]), "-"))
 			if !isDefined(strings.ReplaceAll(variable, `"`, ""), allowed, patterns) {
-				r.refuse(n, "policy contains invalid variables: variable substitution failed for rule %s: variable %s must match regex \"%s\" or patterns %v", w.name, variable, allowed().String(), patterns)
+				r.refuseMeant(n, meant(n.Text(), m[2], allowed, patterns), "policy contains invalid variables: variable substitution failed for rule %s: variable %s must match regex \"%s\" or patterns %v", w.name, variable, allowed().String(), patterns)
 				return
 			}
 			text = strings.Replace(text, m[2], "null", 1)
 		}
 	}
+}
+
+// meant returns the mend of a variable of a text, in its braces, whose name is near that of one that there is.
+func meant(text, variable string, allowed func() *regexp.Regexp, patterns []string) source.Mend {
+	known := slices.Concat(predefined, []string{"target"})
+	for _, p := range patterns {
+		known = append(known, p[:strings.IndexAny(p, ".*")])
+	}
+	at := strings.Index(text, variable)
+	inner := strings.TrimLeft(strings.Trim(variable, "{}"), " \t\n-")
+	n, err := jmespath.Parse(strings.TrimSpace(inner))
+	if at < 0 || err != nil {
+		return source.Mend{} // a value of another variable has been put into it
+	}
+	for _, root := range n.Roots() {
+		near := source.Nearest(root.Name, known)
+		if !strings.HasPrefix(inner[root.Offset:], root.Name) {
+			continue // it is in quotes
+		}
+		after := source.Changed(inner, []source.Change{{From: root.Offset, To: root.Offset + len(root.Name), New: near}})
+		if near != "" && !slices.Contains(known, root.Name) && isDefined(strings.TrimRight(after, "} \t\n"), allowed, patterns) {
+			return source.Meant(root.Name, near).In(at + strings.Index(variable, inner) + root.Offset)
+		}
+	}
+	return source.Mend{}
 }
 
 // pathOfText returns the path of a text that walkTexts visits, to which references in it are relative.
