@@ -37,7 +37,7 @@ func (r *run) generated(shown *tally) []source.Diagnostic {
 	for i := range policies {
 		for _, f := range failing[i] {
 			if id := f.ID.OfRule(); i >= len(mutating) || !shown.fails(id) {
-				all = append(all, alwaysFails(id, f))
+				all = append(all, r.withoutCrash(policies[i].policy, f, alwaysFails(id, f)))
 			}
 		}
 	}
@@ -244,6 +244,22 @@ func failedIn(t *trace) map[policy.ID]policy.Failure {
 // alwaysFails reports a rule that fails on all generated objects.
 func alwaysFails(id policy.ID, f policy.Failure) source.Diagnostic {
 	return source.Warningf(f.At, "always-fails", "%s fails on all objects that were generated to reach its branches: %v", id, f.Err).With("correct it: " + effectOf(f))
+}
+
+// withoutCrash adds its fix to a finding that a mutation of a policy crashes a server.
+func (r *run) withoutCrash(d *manifest.Document, f policy.Failure, found source.Diagnostic) source.Diagnostic {
+	var crash *jsonpatch.CrashError
+	if !errors.As(f.Err, &crash) {
+		return found
+	}
+	for _, mutation := range (policy.Node{Value: d.Object()}).At("spec", "mutations").Items() {
+		if expression := mutation.At("jsonPatch", "expression"); d.At(mutation.Path) == f.At {
+			mend := celenv.New(r.set.settings.minor).Unnested(expression.Text())
+			mend.Advice = found.Advice
+			return d.Mended(found, expression.Path, mend)
+		}
+	}
+	return found
 }
 
 // effectOf says what a failure does in a cluster.

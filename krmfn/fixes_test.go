@@ -133,7 +133,7 @@ var withoutFix = map[string]string{
 	"several mends are possible, and only the user knows which is meant": `bad-tag unknown-anchor alias-cycle alias-bomb bad-merge not-an-object
 	bad-items too-deep manifest-invalid manifest-defined-twice policy-defined-twice crd-invalid values-invalid mutators-conflict mutator-fails
 	criterion-ignored number-rounded empty-parents value-shared type-mismatch atomic-list parent-missing condition-unreachable always-true
-	always-fails mutation-refused changes-nothing order-dependent policies-fight never-applies always-false costly name-order not-idempotent controller-endless
+	mutation-refused changes-nothing order-dependent policies-fight never-applies always-false costly name-order not-idempotent controller-endless
 	kyverno-differs exception-expires webhook-unpredicted target-failed tree-failed would-be-denied maybe-denied policy-warning failure-ignored
 	limit-object-size limit-expression limit-patch limit-foreach limit-targets policy-needs-flag value-not-written`,
 	"it is no mistake: nothing has to be done": `value-not-stored refusal-averted not-viewed policy-not-mutating rule-not-mutating

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -248,7 +249,7 @@ type value struct {
 	optional bool
 }
 
-// valuesOf returns the values of a list or a map, or the results of a condition.
+// valuesOf returns the values of a list, a map or an Object, or the results of a condition.
 func valuesOf(e ast.Expr) (values []value) {
 	switch {
 	case e.Kind() == ast.ListKind:
@@ -258,6 +259,10 @@ func valuesOf(e ast.Expr) (values []value) {
 	case e.Kind() == ast.MapKind:
 		for _, entry := range e.AsMap().Entries() {
 			values = append(values, value{entry.AsMapEntry().Value(), entry.AsMapEntry().IsOptional()})
+		}
+	case e.Kind() == ast.StructKind:
+		for _, field := range e.AsStruct().Fields() {
+			values = append(values, value{field.AsStructField().Value(), field.AsStructField().IsOptional()})
 		}
 	case isCallOf(e, operators.Conditional):
 		for _, result := range e.AsCall().Args()[1:] {
@@ -294,7 +299,7 @@ func (m *mender) wrap(of ast.Expr, what string) source.Mend {
 	return source.Mend{Advice: "write dyn() around the " + what + ", which are of several types", Title: "Write dyn() around the " + what, Changes: changes}
 }
 
-// spans returns where the text has the values of a list or a map, or the results of a condition. These are at their
+// spans returns where the text has the values of a list, a map or an Object, or the results of a condition. These are at their
 // opening bracket, or at the question mark.
 func (m *mender) spans(of ast.Expr) (spans []syntax.Part) {
 	at := offsetOf(m.text, m.parsed, of)
@@ -310,7 +315,7 @@ func (m *mender) spans(of ast.Expr) (spans []syntax.Part) {
 		if m.word(i) == "?" {
 			i++ // an optional entry
 		}
-		if of.Kind() == ast.MapKind {
+		if of.Kind() == ast.MapKind || of.Kind() == ast.StructKind {
 			i = m.end(i, ":") + 1
 		}
 		end := m.end(i, separator)
@@ -350,6 +355,68 @@ func (m *mender) end(i int, separator string) int {
 func (m *mender) word(i int) string { return m.text[m.parts[i].Start:m.parts[i].End] }
 
 func isClosing(word string) bool { return word == ")" || word == "]" || word == "}" }
+
+// Unnested returns the mend of an expression with an Object in a list or a map of a JSONPatch, on which servers crash:
+// maps in place of the Objects there.
+func (e *Env) Unnested(expression string) source.Mend {
+	parsed := e.syntax().Parse(common.NewTextSource(expression))
+	if parsed == nil {
+		return source.Mend{}
+	}
+	m := &mender{text: expression, parsed: parsed, parts: syntax.Parts(expression)}
+	var changes []source.Change
+	ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.StructKind || e.AsStruct().TypeName() != patchType.TypeName() {
+			return
+		}
+		for _, field := range e.AsStruct().Fields() {
+			if value := field.AsStructField().Value(); field.AsStructField().Name() == "value" && value.Kind() != ast.StructKind {
+				ast.PreOrderVisit(value, ast.NewExprVisitor(func(e ast.Expr) { changes = append(changes, m.asMap(e)...) }))
+			}
+		}
+	}))
+	if len(changes) == 0 {
+		return source.Mend{}
+	}
+	slices.SortStableFunc(changes, func(a, b source.Change) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	joined := changes[:1]
+	for _, c := range changes[1:] {
+		if last := &joined[len(joined)-1]; last.To == c.From {
+			last.To, last.New = c.To, last.New+c.New
+		} else {
+			joined = append(joined, c)
+		}
+	}
+	return source.Mend{Advice: "write maps in place of the Objects", Title: "Write maps in place of the Objects", Changes: joined}
+}
+
+// asMap returns the changes that make a map of an Object: its type is left out, its names are texts, and its values
+// are dynamic, so that maps with different values have one type.
+func (m *mender) asMap(of ast.Expr) (changes []source.Change) {
+	values, spans := valuesOf(of), m.spans(of)
+	if of.Kind() != ast.StructKind || !isObject(of.AsStruct().TypeName()) || len(values) != len(spans) {
+		return nil
+	}
+	brace := offsetOf(m.text, m.parsed, of)
+	i, _ := slices.BinarySearchFunc(m.parts, brace, func(p syntax.Part, at int) int { return cmp.Compare(p.Start, at) })
+	first := i
+	for first > 0 && (m.parts[first-1].Class == syntax.Type || m.word(first-1) == ".") {
+		first--
+	}
+	changes = append(changes, source.Change{From: m.parts[first].Start, To: brace})
+	for i, field := range of.AsStruct().Fields() {
+		name := field.AsStructField().Name()
+		word, ok := wordAt(m.text, m.parts, offsetOfID(m.text, m.parsed, field.ID()), name)
+		if !ok {
+			return nil
+		}
+		changes = append(changes, source.Change{From: word.Start, To: word.End, New: strconv.Quote(name)})
+		if variable, _, _ := strings.Cut(m.chain(values[i].expr), "."); variable != "object" && variable != "params" && !isCallOf(values[i].expr, "dyn") {
+			changes = append(changes, source.Change{From: spans[i].Start, To: spans[i].Start, New: "dyn("}, source.Change{From: spans[i].End, To: spans[i].End, New: ")"})
+		}
+	}
+	return changes
+}
 
 // typed leaves out the changes that write dyn() around what is dynamic without it.
 func (m *mender) typed(checked *ast.AST, changes []source.Change) (needed []source.Change) {

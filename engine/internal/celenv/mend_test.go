@@ -72,3 +72,26 @@ func TestMend(t *testing.T) {
 		}
 	}
 }
+
+// TestUnnested checks how Objects in lists and maps become maps.
+func TestUnnested(t *testing.T) {
+	for expression, want := range map[string]string{
+		`[JSONPatch{op: "add", path: "/a", value: [Object.a{name: "x", "": 1}]}]`:                                   ``,
+		`[JSONPatch{op: "add", path: "/a", value: [Object.a{name: "x", image: object.b}]}]`:                         `[JSONPatch{op: "add", path: "/a", value: [{"name": dyn("x"), "image": object.b}]}]`,
+		`[JSONPatch{op: "add", path: "/a", value: object.l.map(i, Object.a . b {c: Object.a.b.c{d: i} , e: [] })}]`: `[JSONPatch{op: "add", path: "/a", value: object.l.map(i, {"c": dyn({"d": dyn(i)}) , "e": dyn([]) })}]`,
+		`[JSONPatch{op: "add", path: "/a", value: {"x": Object{a: dyn(1)}, "y": Object{}}}]`:                        `[JSONPatch{op: "add", path: "/a", value: {"x": {"a": dyn(1)}, "y": {}}}]`,
+		`[JSONPatch{op: "add", path: "/a", value: Object.a{b: [Object.a.b{c: 1}]}}]`:                                ``,
+		`[JSONPatch{op: "add", path: "/a", value: variables.x}]`:                                                    ``,
+	} {
+		got := ""
+		if m := New(36).Unnested(expression); len(m.Changes) > 0 {
+			got = source.Changed(expression, m.Changes)
+			if _, err := New(36).Scope(false).JSONPatch(got); err != nil {
+				t.Errorf("%s: %v", got, err)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: want %s, got %s", expression, want, got)
+		}
+	}
+}
