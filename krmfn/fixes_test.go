@@ -130,9 +130,9 @@ var withoutFix = map[string]string{
 	update-only openapi-invalid limit-input-size limit-documents limit-yaml-size limit-messages`,
 	"the mend is another file: a definition, a Namespace, a param or another policy": `schema-missing namespace-assumed api-call-assumed
 	param-not-found resource-unknown context-failed context-ambiguous context-overridden context-cycle`,
-	"several mends are possible, and only the user knows which is meant": `bad-tag unknown-anchor alias-cycle alias-bomb bad-merge not-an-object
-	bad-items too-deep manifest-invalid manifest-defined-twice policy-defined-twice crd-invalid values-invalid mutators-conflict mutator-fails
-	criterion-ignored number-rounded empty-parents value-shared type-mismatch atomic-list parent-missing condition-unreachable always-true
+	"several mends are possible, and only the user knows which is meant": `bad-tag alias-cycle alias-bomb bad-merge not-an-object
+	bad-items too-deep manifest-defined-twice policy-defined-twice crd-invalid values-invalid mutators-conflict mutator-fails
+	number-rounded empty-parents value-shared atomic-list parent-missing condition-unreachable always-true
 	mutation-refused changes-nothing order-dependent policies-fight never-applies always-false costly name-order not-idempotent controller-endless
 	kyverno-differs exception-expires webhook-unpredicted target-failed tree-failed would-be-denied maybe-denied policy-warning failure-ignored
 	limit-object-size limit-expression limit-patch limit-foreach limit-targets policy-needs-flag value-not-written`,

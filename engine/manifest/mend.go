@@ -44,6 +44,11 @@ func (r *streamReader) mended(d source.Diagnostic, why reason) source.Diagnostic
 		if value := unquotedValue().FindString(rest); isWhole(value, before, rest, r.stream.line(d.At.Line+1)) {
 			return quoted(d, "Quote the value", value)
 		}
+	case unknownAnchor:
+		name := strings.TrimPrefix(anchorName().FindString(rest), "*")
+		if near := source.Nearest(name, r.anchorsBefore(d.At)); near != "" {
+			return d.Advised(source.Advice{Text: "did you mean *" + near + "? An alias cannot refer to another document", Old: name, New: near})
+		}
 	case template:
 		return quoted(d, "Quote the value, if it is a variable of a policy", templateValue().FindString(rest))
 	}
@@ -55,9 +60,27 @@ var (
 	unquotedKey = lazyregexp.New(`^[^\s"'\[\]{}:,#?]+`)
 	// unquotedValue matches a value without quotes and brackets, up to the end of its line or a comment.
 	unquotedValue = lazyregexp.New(`^[^\s"'\[\]{},#][^"'\[\]{},#]*`)
+	// anchorName matches an anchor or an alias.
+	anchorName = lazyregexp.New(`[&*][^\s,\[\]{}]+`)
 	// templateValue matches a value of actions in braces, up to the end of its line.
 	templateValue = lazyregexp.New(`^\{\{[^"]*\}\}$`)
 )
+
+// anchorsBefore returns the names of anchors between the beginning of a document and a place.
+func (r *streamReader) anchorsBefore(at source.Position) (names []string) {
+	for number := at.Line; number > 0; number-- {
+		line := r.stream.line(number)
+		for _, name := range anchorName().FindAllString(line, -1) {
+			if name[0] == '&' {
+				names = append(names, name[1:])
+			}
+		}
+		if strings.HasPrefix(line, "---") {
+			break
+		}
+	}
+	return names
+}
 
 // separated returns the edit that puts a separator, which needs a line of its own, before a place.
 func separated(at source.Position, before string) source.Edit {
@@ -175,9 +198,56 @@ func (d *Document) Mended(of source.Diagnostic, path change.Path, m source.Mend)
 	return of
 }
 
+// Requoted returns a diagnostic about the scalar at a path with the fix that it is quoted, or not, if it fits then.
+func (d *Document) Requoted(of source.Diagnostic, path change.Path, fits func(value any) bool) source.Diagnostic {
+	if d.unit.stream.origin != nil || d.unit.rewritten != nil || len(path) == 0 {
+		return of
+	}
+	object, t := d.Object(), d.unit.tape()
+	i, _ := t.find(d.root, path)
+	n := &t.nodes[i]
+	start, end := int(n.start), int(n.end)
+	title, meant, splices := "Quote the value", any(t.text[start:end]), []splice{{start: start, end: start, text: `"`}, {start: end, end: end, text: `"`}}
+	switch n.kind {
+	case plain:
+	case singleQuoted, doubleQuoted:
+		meant, _ = Value(t.text[start+1 : end-1]) // a text does not fit
+		title, splices = "Remove the quotes", []splice{{start: start, end: start + 1}, {start: end - 1, end: end}}
+	default:
+		return of
+	}
+	if !fits(meant) || !put(object, path, meant) || !d.readsAs(splices, object) {
+		return of
+	}
+	return of.Mended(title, d.editsOf(splices)...)
+}
+
+// editsOf returns the edits that make splices.
+func (d *Document) editsOf(splices []splice) (edits []source.Edit) {
+	position := d.unit.stream.position
+	for _, s := range splices {
+		edits = append(edits, source.Edit{At: position(s.start), To: position(s.end), New: s.text})
+	}
+	return edits
+}
+
+// put sets the value at a path of an object, which has one there.
+func put(object any, path change.Path, value any) bool {
+	holder, _ := path[:len(path)-1].Get(object)
+	switch last := path[len(path)-1]; h := holder.(type) {
+	case map[string]any:
+		h[last.Key] = value
+	case []any:
+		h[last.Index] = value
+	default:
+		return false
+	}
+	return true
+}
+
 // rewrite returns the edits that change parts of the string at a path; nil if no edits do so in its form.
-func (d *Document) rewrite(path change.Path, changes []source.Change) (edits []source.Edit) {
-	if d.unit.stream.origin != nil || d.unit.rewritten != nil || len(changes) == 0 {
+func (d *Document) rewrite(path change.Path, changes []source.Change) []source.Edit {
+	if d.unit.stream.origin != nil || d.unit.rewritten != nil || len(changes) == 0 || len(path) == 0 {
 		return nil
 	}
 	object, t := d.Object(), d.unit.tape()
@@ -194,19 +264,11 @@ func (d *Document) rewrite(path change.Path, changes []source.Change) (edits []s
 			to = max(from, len(strings.TrimRight(t.text[:to], " \t\r\n"))) // the line may end there
 		}
 		splices = append(splices, splice{start: from, end: to, text: inScalar(t.nodes[i].kind, c.New)})
-		edits = append(edits, source.Edit{At: d.unit.stream.position(from), To: d.unit.stream.position(to), New: splices[len(splices)-1].text})
 	}
-	holder, _ := path[:len(path)-1].Get(object)
-	switch last, changed := path[len(path)-1], source.Changed(text, changes); h := holder.(type) {
-	case map[string]any:
-		h[last.Key] = changed
-	case []any:
-		h[last.Index] = changed
-	}
-	if !d.readsAs(splices, object) {
+	if !put(object, path, source.Changed(text, changes)) || !d.readsAs(splices, object) {
 		return nil
 	}
-	return edits
+	return d.editsOf(splices)
 }
 
 // inScalar returns a text as it is written in a scalar of a kind.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Fix is a change of files that removes the cause of a diagnostic.
@@ -89,13 +91,26 @@ type Mend struct {
 	Changes       []Change
 }
 
-// In returns the mend that follows advice about a name at an offset of a text.
-func (a Advice) In(offset int) Mend {
+// In returns the mend that follows advice about a name in a text, at an offset or after it.
+func (a Advice) In(text string, from int) Mend {
 	m := Mend{Advice: a.Text}
-	if a.Old != a.New {
-		m.Title, m.Changes = a.title(), []Change{{offset, offset + len(a.Old), a.New}}
+	if a.Old == a.New {
+		return m
 	}
-	return m
+	isWord := func(c rune) bool { return c == '_' || c == '-' || unicode.IsLetter(c) || unicode.IsDigit(c) }
+	for at := from; ; at++ {
+		n := strings.Index(text[min(at, len(text)):], a.Old)
+		if n < 0 {
+			return m
+		}
+		at += n
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(a.Old):])
+		if !isWord(before) && !isWord(after) {
+			m.Title, m.Changes = a.title(), []Change{{at, at + len(a.Old), a.New}}
+			return m
+		}
+	}
 }
 
 func (a Advice) title() string { return fmt.Sprintf("Replace %s with %s", a.Old, a.New) }

@@ -20,6 +20,14 @@ type FieldError struct {
 	Problem string
 	// server is the reason that the API server would give.
 	server string
+	// of is the type of the field, if the value has another one.
+	of *schema.Type
+}
+
+// Fits reports whether a scalar would be no problem.
+func (e *FieldError) Fits(value any) bool {
+	_, isText := value.(string)
+	return e.of != nil && len(e.of.Check(value)) == 0 && isText == (kindOf(e.of) == goString)
 }
 
 // Error returns the path and the problem.
@@ -51,6 +59,7 @@ func (d *decoder) wrongType(t *schema.Type, in any) (any, bool) {
 	d.problem(FieldError{
 		Problem: fmt.Sprintf("expected %s, got %s", expected(t), change.Describe(in)),
 		server:  refusal(t, in),
+		of:      t,
 	})
 	return nil, false
 }

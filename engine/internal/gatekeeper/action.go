@@ -7,6 +7,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // call is one application of a mutator to an object.
@@ -148,7 +149,9 @@ func (r *reader) assignMetadata(n policy.Node, m *mutator) action {
 	switch assigned := a.(type) {
 	case *constant:
 		if _, ok := assigned.value.(string); !ok {
-			r.advise(n.At("value"), 0, "quote the value", "spec.parameters.assign.value field must be a string for AssignMetadata %q", m.name)
+			at := n.At("value").Path
+			d := source.Errorf(r.doc.Document.At(at), "policy-invalid", "spec.parameters.assign.value field must be a string for AssignMetadata %q", m.name).With("quote the value")
+			r.doc.Report(r.doc.Document.Requoted(d, at, func(value any) bool { _, isText := value.(string); return isText }), at)
 		}
 	case *external:
 		if assigned.dataSource != username {

@@ -78,7 +78,9 @@ func readMatcher(n policy.Node) matcher {
 // about invalid selectors that Gatekeeper accepts.
 func (r *reader) checkMatch(n policy.Node, m *matcher) {
 	if !slices.Contains([]string{"", "*", "Cluster", "Namespaced"}, m.scope) {
-		r.warn(n.At("scope"), "criterion-ignored", "expected Cluster, Namespaced or *", "Gatekeeper treats the scope %q as any scope", m.scope)
+		at := n.At("scope").Path
+		r.doc.Report(source.Warningf(r.doc.Document.At(at), "criterion-ignored", "Gatekeeper treats the scope %q as any scope", m.scope).
+			Advised(source.Expected("expected Cluster, Namespaced or *", m.scope, []string{"Cluster", "Namespaced"})), at)
 	}
 	for i, entry := range m.kinds {
 		for _, name := range slices.Concat(entry.kinds, entry.groups) {

@@ -30,6 +30,11 @@ func (op Operation) Misfit(kind *schema.Kind) *Misfit {
 	if op.Op == "test" && op.Path == "/" {
 		return nil // what people write for an operation that they filter out
 	}
+	if slashed := op; op.Path != "" && !strings.ContainsAny(op.Path[:1], "/"+AnyKey+AnyKeys) {
+		if slashed.Path = "/" + op.Path; slashed.Misfit(kind) == nil {
+			return &Misfit{schema.TypeMismatch, "the path has no / at its beginning", source.Meant(op.Path, slashed.Path)}
+		}
+	}
 	w := walk{kind: kind, op: op}
 	keys := Keys(op.Path)
 	if w.escapes(); w.misfit != nil {
@@ -96,7 +101,11 @@ func (w *walk) to(keys []string) *schema.Type {
 }
 
 func (w *walk) fail(code, advice, format string, args ...any) {
-	w.misfit = &Misfit{code, fmt.Sprintf(format, args...), source.Advice{Text: advice}}
+	w.failAdvised(code, source.Advice{Text: advice}, format, args...)
+}
+
+func (w *walk) failAdvised(code string, advice source.Advice, format string, args ...any) {
+	w.misfit = &Misfit{code, fmt.Sprintf(format, args...), advice}
 }
 
 // index checks a key of a list. Only what is added may have the key "-".
@@ -116,11 +125,15 @@ func (w *walk) index(keys []string, i int) {
 
 // below reports a key below a single value. In a map, the key before it probably has a slash.
 func (w *walk) below(keys []string, i int, inMap bool) {
-	advice := "end the path before"
+	advice := source.Advice{Text: "end the path before"}
 	if inMap {
-		advice = "write / in a key as ~1: " + pointer(keys[:i-1]) + "/" + Escape(strings.Join(shownAll(keys[i-1:]), "/"))
+		escaped := pointer(keys[:i-1]) + "/" + Escape(strings.Join(shownAll(keys[i-1:]), "/"))
+		advice = source.Advice{Text: "write / in a key as ~1: " + escaped}
+		if w.op.Op != "from" && !strings.ContainsAny(w.op.Path, AnyKey+AnyKeys) {
+			advice.Old, advice.New = w.op.Path, escaped
+		}
 	}
-	w.fail(schema.TypeMismatch, advice, "%s of %s is a single value, without a field %s", dotted(keys[:i]), w.kind.Title(), shown(keys[i]))
+	w.failAdvised(schema.TypeMismatch, advice, "%s of %s is a single value, without a field %s", dotted(keys[:i]), w.kind.Title(), shown(keys[i]))
 }
 
 // checkValue checks the value against the type at the end of the path.

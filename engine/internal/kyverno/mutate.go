@@ -316,6 +316,15 @@ func parseJSONPatch(value any) ([]jsonpatch.Operation, error) {
 	return operations, nil
 }
 
+// operationError reports a mistake in a word of an operation. The word to write instead may be "".
+type operationError struct {
+	text  string
+	meant source.Advice
+}
+
+// Error says what was expected.
+func (e *operationError) Error() string { return e.text }
+
 func parseOperation(item any) (jsonpatch.Operation, error) {
 	var operation jsonpatch.Operation
 	fields, ok := item.(map[string]any)
@@ -335,11 +344,11 @@ func parseOperation(item any) (jsonpatch.Operation, error) {
 	operation.NoValue = !hasValue
 	switch {
 	case !slices.Contains(jsonPatchOps, operation.Op):
-		return operation, errors.New("op must be one of " + strings.Join(jsonPatchOps, ", "))
+		return operation, &operationError{"op must be one of " + strings.Join(jsonPatchOps, ", "), source.Meant(operation.Op, source.Nearest(operation.Op, jsonPatchOps))}
 	case !hasPath || operation.Path != "" && operation.Path[0] != '/':
-		return operation, errors.New("path must be a JSON Pointer, which starts with /")
+		return operation, &operationError{"path must be a JSON Pointer, which starts with /", source.Meant(operation.Path, "/"+operation.Path)}
 	case (operation.Op == "move" || operation.Op == "copy") && !strings.HasPrefix(operation.From, "/"):
-		return operation, errors.New("from must be a JSON Pointer, which starts with /")
+		return operation, &operationError{"from must be a JSON Pointer, which starts with /", source.Meant(operation.From, "/"+operation.From)}
 	case (operation.Op == "add" || operation.Op == "replace") && !hasValue:
 		return operation, errors.New("the operation has no value")
 	}
@@ -360,7 +369,11 @@ func (r *reader) jsonPatch(n policy.Node) {
 	}
 	if !isText || !hasVariables(text) {
 		if _, err := parseJSONPatch(n.Value); err != nil {
-			r.doc.Invalid(n, "%v", err)
+			d := source.Errorf(r.doc.Document.At(n.Path), "policy-invalid", "%v", err)
+			if e := (*operationError)(nil); errors.As(err, &e) && isText && e.meant.Old != "" && e.meant.New != "" {
+				d = r.doc.Document.Mended(d, n.Path, e.meant.In(text, 0))
+			}
+			r.doc.Report(d, n.Path)
 		}
 	}
 }

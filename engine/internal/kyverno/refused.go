@@ -502,7 +502,7 @@ func meant(text, variable string, allowed func() *regexp.Regexp, patterns []stri
 		}
 		after := source.Changed(inner, []source.Change{{From: root.Offset, To: root.Offset + len(root.Name), New: near}})
 		if near != "" && !slices.Contains(known, root.Name) && isDefined(strings.TrimRight(after, "} \t\n"), allowed, patterns) {
-			return source.Meant(root.Name, near).In(at + strings.Index(variable, inner) + root.Offset)
+			return source.Meant(root.Name, near).In(text, at+strings.Index(variable, inner)+root.Offset)
 		}
 	}
 	return source.Mend{}

@@ -500,7 +500,7 @@ func (d *definition) checkCalls() (found []source.Diagnostic) {
 				At: at, Severity: source.Warning, Code: source.CodeCallFails, Subject: d.document.Kind().Kind + " " + d.key(),
 				Field: e.node.Path.String(), Message: p.Text + ", so the rule fails", Excerpt: d.document.Excerpt(at),
 			}
-			found = append(found, d.document.Mended(problem, e.node.Path, p.Advice.In(e.offset+p.Offset)))
+			found = append(found, d.document.Mended(problem, e.node.Path, p.Advice.In(e.node.Text(), e.offset+p.Offset)))
 		}
 	}
 	return found

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Problem is an error that the API server would report about a match block or a selector.
@@ -18,6 +19,8 @@ type Problem struct {
 	// Text is the API server's text, like "Required value". For a value of the wrong type the
 	// text is ours, because the server's text is too long.
 	Text string
+	// Advice names the value that was probably meant; it may be empty.
+	Advice source.Advice
 }
 
 // Host is a system that uses match blocks. Match blocks differ between hosts only in these

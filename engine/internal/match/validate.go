@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // validator collects the errors of the API server, in its order and words.
@@ -21,6 +22,14 @@ func (v *validator) add(e *field.Error, path change.Path) {
 // addAs adds an error about a field that the server names less exactly than by its path.
 func (v *validator) addAs(printed string, e *field.Error, path change.Path) {
 	v.errors = append(v.errors, Problem{Path: path, Field: printed, Text: e.ErrorBody()})
+}
+
+// unsupported adds an error about a value that is none of those that are supported.
+func (v *validator) unsupported(printed, value string, path change.Path, supported []string) {
+	v.addAs(printed, field.NotSupported(nil, enum(value), supported), path)
+	if near := source.Nearest(value, supported); near != "" {
+		v.errors[len(v.errors)-1].Advice = source.Meant(value, near)
+	}
 }
 
 func (v *validator) required(path change.Path, detail string) {
@@ -36,7 +45,7 @@ type enum string
 
 func (v *validator) oneOf(value string, path change.Path, supported ...string) {
 	if !slices.Contains(supported, value) {
-		v.add(field.NotSupported(nil, enum(value), supported), path)
+		v.unsupported(path.String(), value, path, supported)
 	}
 }
 
@@ -121,8 +130,7 @@ func (v *validator) mutating(rules []rule, supported []string) {
 	for i, r := range rules {
 		for j, operation := range r.operations {
 			if !slices.Contains(supported, operation) {
-				v.addAs("resourceRules.operations", field.NotSupported(nil, enum(operation), supported),
-					change.Keys("resourceRules").Index(i).Key("operations").Index(j))
+				v.unsupported("resourceRules.operations", operation, change.Keys("resourceRules").Index(i).Key("operations").Index(j), supported)
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func (c *compiler) parseExpression(text, language string, at change.Path, offset
 	case languageJP:
 		e, problems := compileJMESPath(text)
 		for _, p := range problems {
-			c.failIn(at, offset+p.Offset, "JMESPath: "+p.Text, p.Advice.In(offset+p.Offset))
+			c.failIn(at, offset+p.Offset, "JMESPath: "+p.Text, p.Advice.In(text, p.Offset).Shifted(offset))
 		}
 		return e
 	case languageCEL:

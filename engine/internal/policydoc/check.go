@@ -234,7 +234,7 @@ func (c *Checked) problem(x celenv.Problem, t *troubled, kinds []*schema.Kind) [
 		if x.Code == celenv.AlwaysFalse && path[1] != change.Key("validations") {
 			x.Code = celenv.NeverTrue // the policy applies to nothing
 		}
-		return []source.Diagnostic{c.Document.Mended(c.finding(path, x.Offset, x.Code, x.Text, ""), path, adviceAbout(x, kinds).In(x.Offset))}
+		return []source.Diagnostic{c.Document.Mended(c.finding(path, x.Offset, x.Code, x.Text, ""), path, adviceAbout(x, kinds).In(c.Expressions[x.Expression].Text, x.Offset))}
 	case len(t.certain) > 0:
 		text := fmt.Sprintf("%s for %s, of %d kinds that the policy is about", x.Text, namesOf(t.certain), len(kinds))
 		return []source.Diagnostic{c.finding(path, x.Offset, x.Code, text, "ask for the field with has(), or for object.kind, or leave the kind out of the policy")}

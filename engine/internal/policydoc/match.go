@@ -10,7 +10,8 @@ import (
 func (r *Reader) Matched(n policy.Node, problems []match.Problem) {
 	for _, p := range problems {
 		path := append(n.Path[:len(n.Path):len(n.Path)], p.Path...)
-		r.Report(source.Diagnostic{At: r.Document.At(path), Severity: source.Error, Code: "policy-invalid", Message: p.Text}, path)
+		d := source.Diagnostic{At: r.Document.At(path), Severity: source.Error, Code: "policy-invalid", Message: p.Text}
+		r.Report(r.Document.Mended(d, path, p.Advice.In(p.Advice.Old, 0)), path)
 		if p.Field != "" {
 			r.Problems[len(r.Problems)-1].Field = n.Path.String() + "." + p.Field
 		}

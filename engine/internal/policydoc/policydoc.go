@@ -122,5 +122,9 @@ func (r *Reader) Unsupported(n policy.Node, supported ...string) {
 	for i, s := range supported {
 		quoted[i] = strconv.Quote(s)
 	}
-	r.Invalid(n, "Unsupported value: %q: supported values: %s", n.Text(), strings.Join(quoted, ", "))
+	d := source.Errorf(r.Document.At(n.Path), "policy-invalid", "Unsupported value: %q: supported values: %s", n.Text(), strings.Join(quoted, ", "))
+	if near := source.Nearest(n.Text(), supported); near != "" {
+		d = r.Document.Mended(d, n.Path, source.Meant(n.Text(), near).In(n.Text(), 0))
+	}
+	r.Report(d, n.Path)
 }
