@@ -8,6 +8,7 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/mutationtree"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
@@ -166,11 +167,16 @@ func (s *Schemas) Functions(group string) []Function {
 	return found
 }
 
-// JMESPath returns the functions that expressions of Kyverno's rules may call, sorted by name.
-func (s *Schemas) JMESPath() []Function {
+// JMESPath returns the functions that expressions in JMESPath may call, sorted by name: in the policies of a group,
+// either "json.preadmit.dev" or Kyverno's.
+func (s *Schemas) JMESPath(group string) []Function {
+	functions := jmespath.Kyverno()
+	if group == mutationtree.PolicyKind.Group {
+		functions = mutationtree.Functions()
+	}
 	var found []Function
-	for _, name := range slices.Sorted(maps.Keys(jmespath.Kyverno())) {
-		found = append(found, Function{Name: name, Signatures: []string{name + jmespath.Kyverno()[name].String()}, Doc: jmespath.Doc(name)})
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		found = append(found, Function{Name: name, Signatures: []string{name + functions[name].String()}, Doc: jmespath.Doc(name)})
 	}
 	return found
 }

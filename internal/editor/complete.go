@@ -86,10 +86,13 @@ func (s *State) completeKey(l *lines, k key) []Item {
 	return l.withColons(items)
 }
 
-// fieldsAt lists the fields at a key. Below a strategic merge patch they are those of the kinds that the
+// fieldsAt lists the fields at a key. Below a strategic merge patch or a mutation tree they are those of the kinds that the
 // rule matches.
 func (s *State) fieldsAt(l *lines, k key) []Item {
 	patch := slices.Index(k.path, "patchStrategicMerge")
+	if k.kind.Group == treeGroup {
+		patch = slices.Index(k.path, "mutate")
+	}
 	if patch < 0 {
 		return (&scope{state: s}).fields(named{kinds: []gvk.Kind{k.kind}, path: k.path})
 	}

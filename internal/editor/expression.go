@@ -31,6 +31,10 @@ type expression struct{ before string }
 
 // expressionAt returns the expression at the cursor.
 func (l *lines) expressionAt() (expression, bool) {
+	if kindOf(l.all[l.begin:l.end]).Group == treeGroup {
+		before, ok := l.after("(cel;")
+		return expression{before}, ok
+	}
 	if match := inline().FindStringSubmatch(l.before); match != nil {
 		return expression{match[2]}, true
 	}
@@ -423,14 +427,20 @@ func (sc *scope) general() []Item {
 	return append(sc.language.roots(sc), sc.functionItems(func(member bool) bool { return !member })...)
 }
 
-// kyvernoGroup is the group of the CEL policies of Kyverno.
-const kyvernoGroup = "policies.kyverno.io"
+// The groups of the CEL policies of Kyverno, and of mutation trees.
+const (
+	kyvernoGroup = "policies.kyverno.io"
+	treeGroup    = "json.preadmit.dev"
+)
 
 // celRoots lists the variables of an expression in CEL, and the types of objects.
 func (sc *scope) celRoots() []Item {
 	items := slices.Concat(roots, serverRoots)
-	if sc.group == kyvernoGroup {
+	switch sc.group {
+	case kyvernoGroup:
 		items = slices.Concat(roots, kyvernoRoots)
+	case treeGroup:
+		items = slices.Clone(treeRoots)
 	}
 	if sc.param != (gvk.Kind{}) {
 		items = append(items, Item{Kind: VariableItem, Name: "params", Detail: "object", Doc: "the " + sc.param.Kind + " that the binding names"})
@@ -456,6 +466,12 @@ var roots = []Item{
 // serverRoots are the variables that only policies of the API server have.
 var serverRoots = []Item{
 	{Kind: VariableItem, Name: "authorizer", Detail: "object", Doc: "asks whether a user may do something"},
+}
+
+// treeRoots are the variables of mutation trees.
+var treeRoots = []Item{
+	{Kind: VariableItem, Name: "bindings", Detail: "object", Doc: "the bindings of the rule, and of what is around the place"},
+	{Kind: VariableItem, Name: "object", Detail: "any value", Doc: "the value at the place of the expression"},
 }
 
 // kyvernoRoots are the variables that only policies of Kyverno have.

@@ -30,16 +30,32 @@ func (s *State) Hover(text string, at source.Position) string {
 	if e, ok := l.expressionAt(); ok {
 		return s.describeExpression(&l, e)
 	}
+	if match := location().FindStringSubmatch(l.before); match != nil {
+		return s.describeLocation(&l, match[1])
+	}
 	var parts []string
 	if match := entry().FindStringSubmatch(l.all[l.line]); match != nil {
 		name := strings.Trim(match[2], `"'`)
 		if k, ok := l.keyBelow(match[1]); ok {
-			if t := s.Schemas.TypeAt(k.kind, append(k.path, name)...); t != "" {
+			if t := s.typeOfKey(&l, k, name); t != "" {
 				parts = append(parts, fmt.Sprintf("`%s`: %s", strings.Join(append(k.path, name), "."), t))
 			}
 		}
 	}
 	return strings.Join(append(parts, s.changesAt(&l, at)...), "\n\n")
+}
+
+// typeOfKey returns the type of the value of a key; "" if it is unknown.
+func (s *State) typeOfKey(l *lines, k key, name string) string {
+	if t := s.Schemas.TypeAt(k.kind, append(k.path, name)...); t != "" {
+		return t
+	}
+	for _, item := range s.fieldsAt(l, k) {
+		if item.Name == withoutAnchor(name) {
+			return item.Detail
+		}
+	}
+	return ""
 }
 
 // toWordEnd moves the cursor to the end of the word that it is in.

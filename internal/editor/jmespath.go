@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,7 +27,12 @@ var (
 
 // queryAt returns the expression in JMESPath up to the cursor, and where it begins on the line.
 func (l *lines) queryAt() (before string, start int, ok bool) {
-	if kind := kindOf(l.all[l.begin:l.end]); kind.Group != "kyverno.io" {
+	switch kindOf(l.all[l.begin:l.end]).Group {
+	case treeGroup:
+		before, ok = l.after("(jp;")
+		return before, len(l.before) - len(before), ok
+	case "kyverno.io":
+	default:
 		return "", 0, false
 	}
 	if open := strings.LastIndex(l.before, "{{"); open >= 0 && !strings.Contains(l.before[open:], "}}") {
@@ -36,6 +42,15 @@ func (l *lines) queryAt() (before string, start int, ok bool) {
 		return l.before[match[2]:], match[2], true
 	}
 	return "", 0, false
+}
+
+// after returns the text of the line between the last sign before the cursor and the cursor.
+func (l *lines) after(sign string) (before string, ok bool) {
+	at := strings.LastIndex(l.before, sign)
+	if at < 0 {
+		return "", false
+	}
+	return l.before[at+len(sign):], true
 }
 
 // scopeOfQuery reads the rule at the cursor.
@@ -57,24 +72,25 @@ func (s *State) scopeOfRule(mappings []map[string]any) *scope {
 	if len(mappings) < 3 {
 		return sc
 	}
+	apiVersion, _ := mappings[0]["apiVersion"].(string)
+	sc.group = gvk.Parse(apiVersion, "").Group
 	rule := mappings[2]
 	for _, block := range blocksOf(rule["match"]) {
+		if kind, ok := block["kind"].(string); ok { // of a mutation tree
+			apiVersion, _ := block["apiVersion"].(string)
+			sc.kinds = append(sc.kinds, gvk.Parse(apiVersion, kind))
+		}
 		kinds, _ := change.Keys("resources", "kinds").Get(block)
 		list, _ := kinds.([]any)
 		for _, name := range textsIn(list) {
 			sc.kinds = append(sc.kinds, s.selectedBy(name)...)
 		}
 	}
-	entries, _ := rule["context"].([]any)
-	for _, item := range entries {
-		entry, _ := item.(map[string]any)
-		name, _ := entry["name"].(string)
-		if name != "" && name != cursorMark {
-			sc.variables = append(sc.variables, contextVariable(name, entry))
-		}
+	for _, m := range slices.Backward(mappings[2:]) { // the innermost context counts
+		sc.variables = append(sc.variables, contextVariables(m["context"])...)
 	}
 	targets, _ := change.Keys("mutate", "targets").Get(rule)
-	entries, _ = targets.([]any)
+	entries, _ := targets.([]any)
 	for _, item := range entries {
 		target, _ := item.(map[string]any)
 		apiVersion, _ := target["apiVersion"].(string)
@@ -87,6 +103,19 @@ func (s *State) scopeOfRule(mappings []map[string]any) *scope {
 		}
 	}
 	return sc
+}
+
+// contextVariables returns the entries of a context.
+func contextVariables(value any) (all []variable) {
+	entries, _ := value.([]any)
+	for _, item := range entries {
+		entry, _ := item.(map[string]any)
+		name, _ := entry["name"].(string)
+		if name != "" && name != cursorMark {
+			all = append(all, contextVariable(name, entry))
+		}
+	}
+	return all
 }
 
 // contextVariable returns an entry of the context of a rule. Its expression leads to its value.
@@ -133,6 +162,9 @@ func (s *State) selectedBy(name string) []gvk.Kind {
 
 // queryRoots lists the variables of an expression in JMESPath.
 func (sc *scope) queryRoots() []Item {
+	if sc.group == treeGroup {
+		return nil // it begins with a field of the value at its place
+	}
 	items := slices.Clone(ruleRoots)
 	if sc.loops["element"] != "" {
 		items = append(items, elementRoots...)
@@ -176,7 +208,7 @@ func (s *State) completeQuery(before string, sc *scope) Completion {
 		return Completion{}
 	}
 	items := sc.queryRoots()
-	for _, f := range s.Schemas.JMESPath() {
+	for _, f := range s.Schemas.JMESPath(sc.group) {
 		items = append(items, Item{Kind: FunctionItem, Name: f.Name, Detail: f.Signatures[0], Doc: f.Doc})
 	}
 	return Completion{match[1], items}
@@ -193,9 +225,9 @@ func (s *State) completeLocation(l *lines, before string) Completion {
 	if strings.HasSuffix(before, "]") {
 		return Completion{} // a dot comes first
 	}
-	path := strings.Split(selection().ReplaceAllString(before, ""), ".")
-	last := path[len(path)-1]
-	n := named{kinds: s.appliedTo(l.read("")), path: path[:len(path)-1]}
+	n := s.located(l, before)
+	last := n.path[len(n.path)-1]
+	n.path = n.path[:len(n.path)-1]
 	items := (&scope{state: s}).known(n)
 	for i := range items {
 		if item := &items[i]; item.Detail == "list of objects" {
@@ -203,6 +235,20 @@ func (s *State) completeLocation(l *lines, before string) Completion {
 		}
 	}
 	return Completion{last, items}
+}
+
+// located returns what the beginning of a location leads to.
+func (s *State) located(l *lines, before string) named {
+	return named{kinds: s.appliedTo(l.read("")), path: strings.Split(selection().ReplaceAllString(before, ""), ".")}
+}
+
+// describeLocation describes the field at the end of the beginning of a location.
+func (s *State) describeLocation(l *lines, before string) string {
+	sc, n := &scope{state: s}, s.located(l, before)
+	if of := sc.typeOf(n); of != "" {
+		return fmt.Sprintf("`%s`: %s", strings.Join(n.path, "."), of) + s.examples(l, n)
+	}
+	return ""
 }
 
 // appliedTo returns the kinds that a mutator of Gatekeeper applies to; of AssignMetadata all that it matches
@@ -239,7 +285,7 @@ func (s *State) describeQuery(l *lines, before string, sc *scope) string {
 		return ""
 	}
 	names := namesOf(chain)
-	for _, f := range s.Schemas.JMESPath() {
+	for _, f := range s.Schemas.JMESPath(sc.group) {
 		if len(names) == 1 && f.Name == chain {
 			return describeFunction("jmespath", f)
 		}

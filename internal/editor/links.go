@@ -133,8 +133,8 @@ func IsIdentifier(text string) bool { return identifier().MatchString(text) }
 func (l *lines) variableAt() string {
 	end := *l
 	end.toWordEnd()
-	if match := used().FindStringSubmatch(end.before); match != nil {
-		return match[1]
+	if name := end.usedBefore(); name != "" {
+		return name
 	}
 	match := declared().FindStringSubmatchIndex(l.all[l.line])
 	if match == nil || len(l.before) < match[2] || len(l.before) > match[3] || !l.isVariable(l.line) {
@@ -143,7 +143,21 @@ func (l *lines) variableAt() string {
 	return l.all[l.line][match[2]:match[3]]
 }
 
-// isVariable reports whether a line belongs to spec.variables.
+// usedBefore returns the name of the variable whose use ends at the cursor: of a policy in CEL, or of a context of
+// Kyverno.
+func (l *lines) usedBefore() string {
+	if match := used().FindStringSubmatch(l.before); match != nil {
+		return match[1]
+	}
+	if query, start, ok := l.queryAt(); ok && start >= 0 {
+		if name := operandQuery().FindString(query); IsIdentifier(name) && !slices.ContainsFunc(ruleRoots, func(item Item) bool { return item.Name == name }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// isVariable reports whether a line belongs to the variables of a policy, or to a context of Kyverno.
 func (l *lines) isVariable(line int) bool {
 	indent := indentOf(l.all[line])
 	for i := line - 1; i >= l.begin; i-- {
@@ -156,7 +170,7 @@ func (l *lines) isVariable(line int) bool {
 			indent = indentOf(text)
 			continue
 		}
-		return strings.TrimSpace(text) == "variables:"
+		return strings.TrimSpace(text) == "variables:" || strings.TrimSpace(text) == "context:"
 	}
 	return false
 }
@@ -169,15 +183,18 @@ type place struct {
 
 // variablePlaces returns where a variable is declared and used in its document.
 func (l *lines) variablePlaces(name string) []place {
-	pattern := regexp.MustCompile(`\bvariables\.(` + regexp.QuoteMeta(name) + `)\b`)
+	pattern := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
 	var places []place
 	for i := l.begin; i < l.end; i++ {
 		text := l.all[i]
 		if match := declared().FindStringSubmatchIndex(text); match != nil && text[match[2]:match[3]] == name && l.isVariable(i) {
 			places = append(places, place{i, utf8.RuneCountInString(text[:match[2]]), true})
 		}
-		for _, match := range pattern.FindAllStringSubmatchIndex(text, -1) {
-			places = append(places, place{i, utf8.RuneCountInString(text[:match[2]]), false})
+		for _, match := range pattern.FindAllStringIndex(text, -1) {
+			at := lines{all: l.all, line: i, before: text[:match[1]], begin: l.begin, end: l.end}
+			if at.usedBefore() == name {
+				places = append(places, place{i, utf8.RuneCountInString(text[:match[0]]), false})
+			}
 		}
 	}
 	return places

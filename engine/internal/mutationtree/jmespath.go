@@ -85,6 +85,9 @@ func nodeOf(from parsing.ASTNode) jmespath.Node {
 	return n
 }
 
+// Functions returns the functions that expressions in JMESPath may call.
+func Functions() jmespath.Functions { return signatures() }
+
 // signatures are those of the available functions.
 var signatures = sync.OnceValue(func() jmespath.Functions {
 	all := jmespath.Functions{}
