@@ -35,6 +35,17 @@ type Deviation struct {
 	Does, Documented, Advice string
 }
 
+// Unused returns the entries of the context that the rule does not use, and of which Kyverno computes the
+// values all the same. An error in one fails the rule.
+func (r Rule) Unused() (entries []policy.Node) {
+	for _, n := range r.compiled.others {
+		if n.Has("name") && n.Path.HasPrefix(r.compiled.context.Path) && !r.compiled.uses(n.At("name").Text()) && hasSubstitutions(n.Value) {
+			entries = append(entries, n)
+		}
+	}
+	return entries
+}
+
 // Deviations returns what Kyverno does not do as documented for objects of some types, when it
 // runs the rule. What it does when it generates rules for pod controllers is in these rules.
 func (r Rule) Deviations(types []*schema.Type) []Deviation {

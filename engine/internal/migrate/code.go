@@ -199,6 +199,14 @@ func requires(t *schema.Type, key string) bool {
 	return declared != nil && declared.Required || slices.Contains(validated[key], strings.TrimPrefix(t.Name, "io.k8s.api."))
 }
 
+// writtenAsNull reports whether a field may be null in the objects of a server, such as the rules of a Role.
+func writtenAsNull(types []*schema.Type, key string) bool {
+	return slices.ContainsFunc(types, func(t *schema.Type) bool {
+		field := t.Declared(key)
+		return field != nil && field.Zero == schema.NilWritten && !field.Required
+	})
+}
+
 // elementTypes returns the types of the values of a map, if all have one type.
 func (c code) elementTypes() []*schema.Type {
 	return below(c.types, func(t *schema.Type) *schema.Type {

@@ -90,7 +90,16 @@ func (c *converter) convert() error {
 	for _, d := range c.rule.Deviations(c.changed().types) {
 		c.documented(d)
 	}
-	return errors.Join(unconditional, c.patches(s, mutate))
+	return errors.Join(unconditional, c.unused(s), c.patches(s, mutate))
+}
+
+// unused refuses entries of the context that the rule does not use, and that may fail it.
+func (c *converter) unused(s *scope) error {
+	_, err := collect(c.rule.Unused(), func(item policy.Node) (any, error) {
+		_, err := c.loaded(s, item)
+		return nil, c.failed(item.Path, err)
+	})
+	return err
 }
 
 // patches converts the patch of a mutate block.

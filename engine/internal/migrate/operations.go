@@ -26,7 +26,9 @@ func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
 	earlier := len(c.mutations)
 	var problems error
 	for i, item := range (policy.Node{Value: patch.nested.Value()}).Items() {
-		inputs, err := c.operation(s, item.Object(), l)
+		inputs, err := c.operation(s, item.Object(), l, func(value any) (any, error) {
+			return patch.texts(value, item.At("value").Value, item.At("value").Path)
+		})
 		if err != nil {
 			problems = errors.Join(problems, c.failed(n.Path, moved(within(err, change.Index(i)), func(e *noForm) {
 				e.path, e.offset = nil, patch.offset(e.path, e.offset)
@@ -92,8 +94,38 @@ func (p patchText) offset(path change.Path, offset int) int {
 	return at - before
 }
 
-// operation converts one operation. It returns the expressions that it reads values with.
-func (c *converter) operation(s *scope, fields map[string]any, l *loop) (inputs []expr.Expr, err error) {
+// texts replaces the values in quotes, at a path of the patch, by texts: Kyverno puts values into the
+// text of the patch, and reads it then.
+func (p patchText) texts(value, written any, path change.Path) (any, error) {
+	var problems error
+	replace := func(below, written any, path change.Path) any {
+		below, err := p.texts(below, written, path)
+		problems = errors.Join(problems, err)
+		return below
+	}
+	switch value := value.(type) {
+	case code:
+		if slices.Contains(p.inserted, p.nested.Offset(path, 0)-1) {
+			return value, nil
+		}
+		text, err := value.asText()
+		return text, within(err, path[2:]...)
+	case []any:
+		for i := range value {
+			value[i] = replace(value[i], written.([]any)[i], path.Index(i))
+		}
+	case keyed:
+		object := written.(map[string]any)
+		for i, key := range sortedKeys(object) {
+			value[i].value = replace(value[i].value, object[key], path.Key(key))
+		}
+	}
+	return value, problems
+}
+
+// operation converts one operation, of which written makes the final value. It returns the expressions
+// that it reads values with.
+func (c *converter) operation(s *scope, fields map[string]any, l *loop, written func(value any) (any, error)) (inputs []expr.Expr, err error) {
 	inner, condition, err := c.element(s, l)
 	if err != nil {
 		return nil, err
@@ -101,6 +133,9 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop) (inputs 
 	pointer, _ := fields["path"].(string)
 	at, err := c.pointed(inner, pointer, l)
 	value, valueErr := inner.value(fields["value"])
+	if valueErr == nil {
+		value, valueErr = written(value)
+	}
 	if err != nil || valueErr != nil {
 		return nil, errors.Join(within(err, change.Key("path")), within(valueErr, change.Key("value")))
 	}
@@ -160,6 +195,9 @@ func (c *converter) carriedOut(s *scope, fields map[string]any, value any, at co
 		if l != nil && l.isElement(at.path) && l.entry.At("order").Text() != "Descending" {
 			return expr.Expr{}, noFormf("set order: Descending", "a foreach that removes its elements, the first one first: after that, the others have other places")
 		}
+		if l != nil && !at.path.pointer().Uses("i") {
+			return expr.Expr{}, noFormf("write it as a rule without foreach", "a foreach that removes one value for each element")
+		}
 		return listIf(at.path.present(), expr.List(operation("remove", at, expr.Expr{}))), nil
 	case "test":
 		return expr.Expr{}, noFormf("write it as a precondition", "the operation test, which keeps only its own mutation from being carried out")
@@ -168,6 +206,9 @@ func (c *converter) carriedOut(s *scope, fields map[string]any, value any, at co
 	origin, err := c.pointed(s, from, l)
 	if err != nil {
 		return expr.Expr{}, err
+	}
+	if op == "copy" { // CEL's patches take what is missing for null
+		return expr.List(operation("add", at, origin.x)), nil
 	}
 	moved := expr.Struct("JSONPatch", expr.Entry{Name: "op", Value: expr.Literal(op)},
 		expr.Entry{Name: "from", Value: origin.path.pointer()}, expr.Entry{Name: "path", Value: at.path.pointer()})
@@ -221,8 +262,12 @@ func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 		return code{}, noFormf("begin it with /", "the path %q of an operation", pointer)
 	}
 	for i, key := range keys[1:] {
+		isLast := i == len(keys)-2
+		if !isLast && writtenAsNull(at.types, key.text) {
+			return code{}, inText(noFormf("write the whole value, in a rule with a precondition", "a path through %s, which a server writes as null if it is missing", key.text), key.at)
+		}
 		var err error
-		if at, err = c.step(s, at, key.text, i == len(keys)-2); err != nil {
+		if at, err = c.step(s, at, key.text, isLast); err != nil {
 			return code{}, inText(err, key.at)
 		}
 		if l != nil && l.isElement(at.path) { // it exists
@@ -281,6 +326,8 @@ func (c *converter) step(s *scope, at code, key string, isLast bool) (code, erro
 	}
 	index, err := strconv.Atoi(key)
 	switch {
+	case key == "-" && isList && !isLast:
+		return code{}, noFormf("write the index of an item", "the end of a list in the middle of a path")
 	case key == "-" && isList, err == nil && isList && index == -1 && isLast:
 		return ofPath(at.path.then(end, true), itemTypes(at.types)), nil
 	case err == nil && isList && index == -1:

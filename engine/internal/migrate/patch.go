@@ -120,7 +120,7 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 	}
 	if operations := additions(n.Object(), "", nil); l != nil && operations != nil {
 		_, err := collect(operations, func(a addition) (any, error) {
-			read, err := c.operation(s, a.fields, l)
+			read, err := c.operation(s, a.fields, l, func(value any) (any, error) { return value, nil })
 			return read, moved(err, func(e *noForm) { e.path, e.isKey = a.path, true })
 		})
 		return c.failed(n.Path, err)
