@@ -120,7 +120,7 @@ func (c code) field(key string) code {
 	types, sure := fieldTypes(c.types, key)
 	sure = c.path != nil && (sure || len(c.path.parts) == 0 && key == "metadata")
 	next := c.part(part{key: key}, types, sure)
-	next.isNull, next.unclear = c.isNull && sure, c.unclear || c.isNull && c.mayMiss() && !sure
+	next.isNull, next.unclear = c.isNull && sure || c.path != nil && writtenAsNull(c.types, key), c.unclear || c.isNull && c.mayMiss() && !sure
 	return next
 }
 

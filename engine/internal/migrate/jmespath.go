@@ -426,6 +426,9 @@ func (s *scope) either(n jmespath.Node) (code, error) {
 	if err != nil {
 		return code{}, err
 	}
+	if right.isConstant && right.constant == nil {
+		return code{}, noFormf("give another default", "null in place of a value")
+	}
 	if condition.IsZero() {
 		return left.or(right), nil
 	}
