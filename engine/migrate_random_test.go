@@ -3,6 +3,7 @@ package engine
 import (
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestMigrateRandom(t *testing.T) {
 	for i := range count {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			r := random{rand.New(rand.NewPCG(seed, uint64(i)))}
-			text := r.clusterPolicy("p")
+			text := r.clusterPolicy("p", ingredients{kyvernoKinds, oneOf(r, 0, 0, 20)})
 			stream, problems := manifest.Read("policy.yaml", []byte(text))
 			if len(problems) > 0 {
 				t.Fatal(problems)
@@ -36,10 +37,14 @@ func TestMigrateRandom(t *testing.T) {
 			converted++
 			var worlds [][]*manifest.Stream
 			for range 10 {
-				object, _ := manifest.Read("manifest.yaml", []byte(r.manifest(oneOf(r, randomKinds...), "m")))
+				object, _ := manifest.Read("manifest.yaml", []byte(r.manifest(oneOf(r, kyvernoKinds...), "m")))
 				worlds = append(worlds, []*manifest.Stream{object})
 			}
-			proof := prove(t, t.TempDir(), policies, migrated, worlds)
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "userinfo.yaml"), []byte(userInfo), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			proof := prove(t, dir, policies, migrated, worlds)
 			for _, d := range notExcused(policies, problems, proof.Differences) {
 				t.Errorf("%v\n%s\n%s", d, text, manifest.Join(migrated))
 				return

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +29,38 @@ var randomKinds = []randomKind{
 	{"batch/v1", "CronJob", "batch", "cronjobs", []string{"spec", "jobTemplate", "spec", "template", "spec"}},
 	{"v1", "Service", "", "services", nil},
 	{"v1", "ConfigMap", "", "configmaps", nil},
+}
+
+// kyvernoKinds are the kinds of the random objects for Kyverno, which needs no server with their definitions.
+var kyvernoKinds = append(slices.Clip(randomKinds),
+	randomKind{"apps/v1", "DaemonSet", "apps", "daemonsets", []string{"spec", "template", "spec"}},
+	randomKind{"batch/v1", "Job", "batch", "jobs", []string{"spec", "template", "spec"}},
+	randomKind{"networking.k8s.io/v1", "Ingress", "networking.k8s.io", "ingresses", nil},
+	randomKind{"networking.k8s.io/v1", "NetworkPolicy", "networking.k8s.io", "networkpolicies", nil},
+	randomKind{"rbac.authorization.k8s.io/v1", "Role", "rbac.authorization.k8s.io", "roles", nil},
+	randomKind{"v1", "ServiceAccount", "", "serviceaccounts", nil},
+	randomKind{"example.com/v1", "Widget", "example.com", "widgets", nil},
+)
+
+// bodies are the fields of objects of kinds without pods, besides the metadata.
+var bodies = map[string][]string{
+	"Ingress": {
+		"spec: {ingressClassName: nginx, rules: [{host: a.example.com, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}]}}], tls: [{hosts: [a.example.com], secretName: tls}]}",
+		"spec: {rules: [{host: b.example.com}, {http: {paths: [{path: /x, pathType: Exact, backend: {service: {name: web, port: {name: http}}}}, {path: /y, pathType: Exact, backend: {service: {name: c, port: {number: 81}}}}]}}]}",
+	},
+	"NetworkPolicy": {
+		"spec: {podSelector: {}, policyTypes: [Ingress], ingress: [{from: [{namespaceSelector: {matchLabels: {tier: prod}}}, {podSelector: {matchLabels: {app: web}}}], ports: [{port: 80, protocol: TCP}]}]}",
+		"spec: {podSelector: {matchLabels: {app: web}}, egress: [{to: [{ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}]}, {ports: [{port: dns}]}]}",
+	},
+	"Role": {
+		`rules: [{apiGroups: [""], resources: [pods], verbs: [get, list]}]`, `rules: [{apiGroups: [apps, ""], resources: ["*"], verbs: ["*"]}, {apiGroups: [""], resources: [secrets], resourceNames: [a], verbs: [get]}]`, "rules: []",
+	},
+	"ServiceAccount": {"automountServiceAccountToken: true", "imagePullSecrets: [{name: a}, {name: b}]\nsecrets: [{name: s}]", "{}"},
+	"Widget": {
+		"spec: {size: 3, ratio: 0.5, parts: [{name: a, count: 1}, {name: b, count: 2, tags: [x]}], zones: [z1, z2], options: {mode: fast, nested: {deep: true}}}",
+		"spec: {size: 1000000, parts: [{name: c0, image: nginx}], endpoints: [{port: 80, protocol: TCP, host: a}, {port: 53, protocol: UDP}], containers: [{name: c0, image: \"nginx:latest\"}]}",
+		"spec: {size: 0, parts: [], note: null, matrix: [[1, 2], [3]], zones: []}",
+	},
 }
 
 // policy returns a policy for a kind, with its binding.
@@ -231,7 +264,10 @@ func (r random) manifest(k randomKind, name string) string {
 		fmt.Fprintf(&b, "  labels: {app: %s}\n", oneOf(r, "web", "skip", `""`))
 	}
 	if r.chance(30) {
-		fmt.Fprintf(&b, "  annotations: %s\n", oneOf(r, `{a/b: "1"}`, `{}`, `{x: y, team: z}`))
+		fmt.Fprintf(&b, "  annotations: %s\n", oneOf(r, `{a/b: "1"}`, `{}`, `{x: "y", team: z}`))
+	}
+	if body := bodies[k.kind]; body != nil {
+		return b.String() + strings.TrimSuffix(oneOf(r, body...), "{}") + "\n"
 	}
 	switch k.kind {
 	case "ConfigMap":
@@ -245,11 +281,15 @@ func (r random) manifest(k randomKind, name string) string {
 		b.WriteString("spec:\n  schedule: \"0 * * * *\"\n  jobTemplate:\n    spec:\n" + oneOf(r, "", "      backoffLimit: 2\n") + "      template:\n        spec:\n" +
 			r.podSpec("          ", oneOf(r, "OnFailure", "Never")))
 	default:
-		b.WriteString("spec:\n  selector: {matchLabels: {app: web}}\n" + oneOf(r, "", "  replicas: 3\n", "  replicas: 0\n") + oneOf(r, "", "  minReadySeconds: 1\n", "  revisionHistoryLimit: 10\n"))
-		if k.kind == "Deployment" {
-			b.WriteString(oneOf(r, "", "  strategy: {type: Recreate}\n", "  strategy: {rollingUpdate: {maxSurge: 1}}\n"))
-		} else {
-			b.WriteString(oneOf(r, "", "  serviceName: web\n", "  podManagementPolicy: Parallel\n"))
+		b.WriteString("spec:\n")
+		if k.kind != "Job" {
+			b.WriteString("  selector: {matchLabels: {app: web}}\n" + oneOf(r, "", "  minReadySeconds: 1\n", "  revisionHistoryLimit: 10\n"))
+		}
+		switch k.kind {
+		case "Deployment":
+			b.WriteString(oneOf(r, "", "  replicas: 3\n", "  replicas: 0\n") + oneOf(r, "", "  strategy: {type: Recreate}\n", "  strategy: {rollingUpdate: {maxSurge: 1}}\n"))
+		case "StatefulSet":
+			b.WriteString(oneOf(r, "", "  replicas: 3\n", "  replicas: 0\n") + oneOf(r, "", "  serviceName: web\n", "  podManagementPolicy: Parallel\n"))
 		}
 		b.WriteString("  template:\n    metadata: {labels: {app: web}}\n    spec:\n" + r.podSpec("      ", ""))
 	}

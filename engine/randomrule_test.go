@@ -2,210 +2,255 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/manifest"
 )
 
+// ingredients are what random policies are made of: kinds, and the part of odd choices in a hundred.
+type ingredients struct {
+	kinds []randomKind
+	odd   int
+}
+
 // clusterPolicy returns a ClusterPolicy with rules for random kinds.
-func (r random) clusterPolicy(name string) string {
-	return "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: " + name + oneOf(r, "", "", "", ", annotations: {pod-policies.kyverno.io/autogen-controllers: none}",
-		`, annotations: {pod-policies.kyverno.io/autogen-controllers: "Deployment,CronJob"}`) + "}\n" + r.ruleSpec()
+func (r random) clusterPolicy(name string, of ingredients) string {
+	metadata := map[string]any{"name": name}
+	if r.chance(30) {
+		metadata["annotations"] = map[string]any{"pod-policies.kyverno.io/autogen-controllers": oneOf(r, "none", "Deployment,CronJob")}
+	}
+	return r.rulePolicy("ClusterPolicy", metadata, of)
 }
 
-// namespacedPolicy returns a Policy of the namespace of the random manifests.
-func (r random) namespacedPolicy(name string) string {
-	return "apiVersion: kyverno.io/v1\nkind: Policy\nmetadata: {name: " + name + ", namespace: default}\n" + r.ruleSpec()
+// namespacedPolicy returns a Policy of the namespace of most random manifests.
+func (r random) namespacedPolicy(name string, of ingredients) string {
+	return r.rulePolicy("Policy", map[string]any{"name": name, "namespace": "default"}, of)
 }
 
-// ruleSpec returns the spec of a policy with rules.
-func (r random) ruleSpec() string {
-	var b strings.Builder
-	b.WriteString("spec:\n")
-	b.WriteString(oneOf(r, "", "", "  applyRules: One\n") + "  rules:\n")
+func (r random) rulePolicy(kind string, metadata map[string]any, of ingredients) string {
+	spec := map[string]any{"background": r.chance(5)}
+	if r.chance(15) {
+		spec["applyRules"] = oneOf(r, "One", "All")
+	}
+	var rules []any
 	for i := range 1 + r.IntN(3) {
-		fmt.Fprintf(&b, "  - name: r%d\n    match: %s\n", i, oneOf(r,
-			"{any: [{resources: {kinds: [Pod]}}]}", "{any: [{resources: {kinds: [Pod]}}]}", "{any: [{resources: {kinds: [Deployment, StatefulSet]}}]}",
-			"{any: [{resources: {kinds: [Pod, Deployment, StatefulSet]}}]}", "{all: [{resources: {kinds: [Pod]}}]}",
-			"{any: [{resources: {kinds: [Service, ConfigMap]}}]}", `{any: [{resources: {kinds: [Pod], names: ["m?1", "m*2"]}}, {resources: {kinds: [CronJob]}}]}`,
-			`{any: [{resources: {kinds: [Pod], selector: {matchLabels: {app: "w*"}}}}]}`))
-		if r.chance(20) {
-			b.WriteString("    exclude: " + oneOf(r, `{any: [{resources: {kinds: [Pod], names: ["m1*"]}}]}`, "{all: [{resources: {kinds: [Pod]}}, {resources: {kinds: [Pod], selector: {matchLabels: {app: skip}}}}]}") + "\n")
-		}
-		if r.chance(30) {
-			fmt.Fprintf(&b, "    preconditions: {%s: [%s]}\n", oneOf(r, "any", "all"), r.preconditions())
-		}
-		mutation := r.mutation()
-		if strings.Contains(mutation, "{{ fact") {
-			spare := oneOf(r, "", "", "", `, {name: spare, variable: {value: "{{ request.object.metadata.annotations.x }}"}}`)
-			b.WriteString("    context: [" + r.fact() + spare + "]\n")
-		}
-		b.WriteString("    mutate:\n" + mutation)
+		rules = append(rules, r.rule(fmt.Sprintf("r%d", i), of))
 	}
-	return b.String()
+	spec["rules"] = rules
+	return string(manifest.YAML(map[string]any{"apiVersion": "kyverno.io/v1", "kind": kind, "metadata": metadata, "spec": spec}))
 }
 
-// fact returns an entry of a context.
-func (r random) fact() string {
-	return oneOf(r, "{name: fact, variable: {value: known}}", `{name: fact, variable: {value: "{{ request.object.metadata.name }}"}}`,
-		`{name: fact, variable: {jmesPath: request.object.metadata.labels.app, default: none}}`,
-		`{name: fact, variable: {jmesPath: "length(request.object.metadata.annotations || `+"`{}`"+`)"}}`,
-		`{name: fact, variable: {value: {a: b, c: 1}, jmesPath: "to_string(@)"}}`, `{name: fact, variable: {value: [x, y], jmesPath: "join('-', @)"}}`)
+func (r random) rule(name string, of ingredients) map[string]any {
+	k := oneOf(r, of.kinds...)
+	s := model{r: r, odd: of.odd, object: r.object(k)}
+	rule := map[string]any{"name": name, "match": r.filters(k, of)}
+	if r.chance(15) {
+		rule["exclude"] = r.filters(k, of)
+	}
+	rule["context"], s = s.context("fact")
+	if r.chance(30) {
+		rule["preconditions"] = s.conditions()
+	}
+	rule["mutate"] = s.mutation()
+	return rule
 }
 
-// namespacedMutatingPolicy returns a NamespacedMutatingPolicy of the namespace of the random manifests.
-func (r random) namespacedMutatingPolicy(name string) string {
-	return strings.NewReplacer("kind: MutatingPolicy", "kind: NamespacedMutatingPolicy", "metadata: {name: "+name+"}", "metadata: {name: "+name+", namespace: default}").Replace(r.mutatingPolicy(name))
+// object returns an object of a kind.
+func (r random) object(k randomKind) map[string]any {
+	value, _ := manifest.Value(r.manifest(k, oneOf(r, "m01", "m12", "web")))
+	object, _ := value.(map[string]any)
+	return object
 }
 
-// mutatingPolicy returns a MutatingPolicy for a random kind. It does not do what only Kyverno's
-// command does differently: it calculates with no number and reads no user.
-func (r random) mutatingPolicy(name string) string {
-	k := oneOf(r, randomKinds...)
-	clean := func(generate func() string) string {
-		for {
-			if text := generate(); !strings.Contains(text, "+ 1") && !strings.Contains(text, "userInfo") && !strings.Contains(text, "request.kind") && !strings.Contains(text, "namespaceObject") {
-				return text
-			}
+// filters returns the match or exclude of a rule for a kind.
+func (r random) filters(k randomKind, of ingredients) map[string]any {
+	filters := []any{r.filter(k, of)}
+	if r.chance(20) {
+		filters = append(filters, r.filter(oneOf(r, of.kinds...), of))
+	}
+	if r.chance(10) {
+		return r.filter(k, of) // the old form
+	}
+	return map[string]any{oneOf(r, "any", "any", "all"): filters}
+}
+
+// filter returns a filter that a kind meets, unless its other fields say otherwise.
+func (r random) filter(k randomKind, of ingredients) map[string]any {
+	version := k.apiVersion[strings.Index(k.apiVersion, "/")+1:]
+	kinds := []any{oneOf(r, k.kind, k.kind, k.kind, k.apiVersion+"/"+k.kind)}
+	if r.chance(of.odd) {
+		kinds = []any{oneOf(r, k.kind, k.kind, version+"/"+k.kind, "*/"+k.kind, k.kind[:2]+"*", k.kind[:1]+"??*", "*/*/"+k.kind, k.kind+"/status"), oneOf(r, of.kinds...).kind}
+	}
+	resources := map[string]any{"kinds": kinds}
+	for _, field := range filterFields {
+		if r.chance(field.chance) {
+			resources[field.key] = oneOf(r, field.values...)
 		}
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, `apiVersion: policies.kyverno.io/v1
-kind: MutatingPolicy
-metadata: {name: %s}
+	filter := map[string]any{"resources": resources}
+	if r.chance(of.odd / 5) {
+		user := oneOf(r, userFilters...)
+		filter[user.key] = oneOf(r, user.values...)
+	}
+	return filter
+}
+
+// fieldValues are values of a field, which it has in some of a hundred cases.
+type fieldValues struct {
+	key    string
+	chance int
+	values []any
+}
+
+var filterFields = []fieldValues{
+	{"names", 8, []any{[]any{"m?1", "m*2"}, []any{"m1*"}, []any{"*"}, []any{"web", "m0?"}}},
+	{"name", 4, []any{"m*", "m0?", "?"}},
+	{"namespaces", 8, []any{[]any{"def*"}, []any{"shop", "default"}, []any{"shop"}, []any{"?"}}},
+	{"annotations", 6, []any{map[string]any{"x": "y"}, map[string]any{"a/*": "?"}, map[string]any{"*": "*"}}},
+	{"selector", 10, []any{
+		map[string]any{"matchLabels": map[string]any{"app": "w*"}}, map[string]any{"matchLabels": map[string]any{"ap?": "web"}}, map[string]any{"matchLabels": map[string]any{"app": "skip"}},
+		map[string]any{"matchExpressions": []any{map[string]any{"key": "app", "operator": "NotIn", "values": []any{"skip"}}}},
+		map[string]any{"matchExpressions": []any{map[string]any{"key": "app", "operator": "Exists"}, map[string]any{"key": "team", "operator": "DoesNotExist"}}},
+	}},
+	{"namespaceSelector", 10, []any{
+		map[string]any{"matchLabels": map[string]any{"tier": "p*"}}, map[string]any{"matchLabels": map[string]any{"tier": "prod"}},
+		map[string]any{"matchExpressions": []any{map[string]any{"key": "tier", "operator": "In", "values": []any{"prod", "test"}}}},
+		map[string]any{"matchExpressions": []any{map[string]any{"key": "tier", "operator": "DoesNotExist"}}},
+	}},
+	{"operations", 6, []any{[]any{"CREATE"}, []any{"UPDATE"}, []any{"CREATE", "UPDATE"}}},
+}
+
+var userFilters = []fieldValues{
+	{"clusterRoles", 0, []any{[]any{"cluster-admin"}, []any{"view*"}, []any{"view", "edit"}}},
+	{"roles", 0, []any{[]any{"default:editor"}, []any{"*:editor"}}},
+	{"subjects", 0, []any{
+		[]any{map[string]any{"kind": "User", "name": "ann*"}}, []any{map[string]any{"kind": "Group", "name": "dev"}},
+		[]any{map[string]any{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}},
+	}},
+}
+
+// userInfo and values are what the command and preadmit know about requests besides their objects.
+const (
+	userInfo = `{apiVersion: cli.kyverno.io/v1alpha1, kind: UserInfo, metadata: {name: user}, clusterRoles: [view, edit], roles: ["default:editor"], userInfo: {username: anna, groups: [dev, ops]}}
+`
+	valuesOfRuns = `{apiVersion: cli.kyverno.io/v1alpha1, kind: Values, metadata: {name: values}, namespaceSelector: [{name: default, labels: {tier: prod}}, {name: shop, labels: {tier: test, "a/b": c}}]}
+`
+)
+
+// model makes parts of rules for objects like its own: they name what it has, and sometimes what it
+// lacks.
+type model struct {
+	r random
+	// odd is the part of odd choices in a hundred.
+	odd    int
+	object map[string]any
+	// facts are the names of the entries of contexts, elements are those of the lists of foreach around.
+	facts    []string
+	elements []any
+}
+
+// context returns up to two entries of a context, and the model that knows them.
+func (s model) context(name string) ([]any, model) {
+	entries := []any{}
+	for i := range max(0, s.r.IntN(5)-2) {
+		variable := map[string]any{}
+		if s.r.chance(70) {
+			variable["value"] = oneOf[any](s.r, "known", s.text(), s.text(), map[string]any{"a": s.text(), "n": int64(3)}, []any{"x", s.text()}, int64(7), true)
+		}
+		if query := s.query(); len(variable) == 0 {
+			variable["jmesPath"] = query
+		} else if s.r.chance(30) {
+			variable["jmesPath"] = oneOf(s.r, "to_string(@)", "@", "a", "length(@)", "[0]", "type(@)")
+		}
+		if _, reads := variable["jmesPath"]; reads && s.r.chance(50) {
+			variable["default"] = oneOf[any](s.r, "none", int64(1), []any{}, map[string]any{"a": "b"}, s.text())
+		}
+		entry := fmt.Sprintf("%s%d", name, i)
+		entries = append(entries, map[string]any{"name": entry, "variable": variable})
+		s.facts = append(slices.Clip(s.facts), entry)
+	}
+	return entries, s
+}
+
+// conditions returns preconditions.
+func (s model) conditions() any {
+	list := func() (list []any) {
+		for range 1 + s.r.IntN(2) {
+			list = append(list, s.condition())
+		}
+		return list
+	}
+	switch s.r.IntN(8) {
+	case 0:
+		return list()
+	case 1:
+		return map[string]any{"any": list(), "all": list()}
+	}
+	return map[string]any{oneOf(s.r, "any", "all"): list()}
+}
+
+var conditionOperators = []string{
+	"Equals", "NotEquals", "In", "NotIn", "AnyIn", "AllIn", "AnyNotIn", "AllNotIn", "GreaterThan", "GreaterThanOrEquals", "LessThan", "LessThanOrEquals",
+	"DurationGreaterThan", "DurationLessThanOrEquals",
+}
+
+func (s model) condition() map[string]any {
+	path, value := s.path()
+	key := any("{{ " + path + " }}")
+	switch s.r.IntN(4) {
+	case 0:
+		key = "{{ " + s.query() + " }}"
+	case 1:
+		key = "{{ " + path + " || " + oneOf(s.r, "''", "`null`", "`0`", "`[]`", "'x'") + " }}"
+	}
+	if s.r.chance(s.odd / 5) {
+		key = oneOf[any](s.r, "web", int64(3), []any{"web", key}, true, map[string]any{"a": key}, "10m")
+	}
+	values := oneOf[any](s.r, s.distorted(value), s.distorted(value), value)
+	if s.r.chance(s.odd) {
+		values = oneOf[any](s.r, []any{s.distorted(value), "x"}, s.leaf(value), "1-5", "*", []any{}, []any{"*:latest", "web"}, `["web", "m*"]`)
+	}
+	return map[string]any{"key": key, "operator": oneOf(s.r, conditionOperators...), "value": values}
+}
+
+// definitionsOfRuns define the custom resources.
+const definitionsOfRuns = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
 spec:
-  failurePolicy: Fail
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [%q], apiVersions: [%q], operations: [CREATE], resources: [%q]}
-`, name, k.group, k.apiVersion[strings.Index(k.apiVersion, "/")+1:], k.resource)
-	if r.chance(40) {
-		fmt.Fprintf(&b, "  matchConditions:\n  - {name: c, expression: %q}\n", clean(r.condition))
-	}
-	fmt.Fprintf(&b, "  variables:\n  - {name: team, expression: %q}\n  mutations:\n",
-		oneOf(r, `object.metadata.?labels[?"app"].orValue("none")`, `"a" + string(size(object.metadata.name))`, `object.metadata.name.replace("o", "0")`))
-	for range 1 + r.IntN(2) {
-		if r.chance(60) {
-			fmt.Fprintf(&b, "  - patchType: ApplyConfiguration\n    applyConfiguration: {expression: %q}\n", clean(func() string { return r.apply(k) }))
-		} else {
-			fmt.Fprintf(&b, "  - patchType: JSONPatch\n    jsonPatch: {expression: %q}\n", clean(func() string { return r.patch(k) }))
-		}
-	}
-	return b.String()
-}
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget, listKind: WidgetList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: integer}
+              ratio: {type: number}
+              note: {type: string, nullable: true}
+              parts: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}, count: {type: integer}, image: {type: string}, tags: {type: array, items: {type: string}}}}}
+              containers: {type: array, items: {type: object, properties: {name: {type: string}, image: {type: string}}}}
+              endpoints: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [port, protocol], items: {type: object, required: [port, protocol], properties: {port: {type: integer}, protocol: {type: string}, host: {type: string}}}}
+              zones: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+              matrix: {type: array, items: {type: array, items: {type: integer}}}
+              options: {type: object, properties: {mode: {type: string}, nested: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
 
-// preconditions returns one or two of them.
-func (r random) preconditions() string {
-	if r.chance(70) {
-		return r.precondition()
-	}
-	return r.precondition() + ", " + r.precondition()
-}
-
-func (r random) precondition() string {
-	return oneOf(r,
-		`{key: "{{ request.object.spec.containers[0].resources.limits.memory || '' }}", operator: LessThan, value: 1Gi}`,
-		`{key: "{{ request.object.spec.terminationGracePeriodSeconds || `+"`30`"+` }}", operator: GreaterThanOrEquals, value: 30}`,
-		`{key: "{{ request.object.metadata.annotations.x }}", operator: Equals, value: "y"}`,
-		`{key: "{{ request.object.metadata.annotations.x || '10m' }}", operator: GreaterThan, value: 5m}`,
-		`{key: ["a", "{{ request.object.metadata.labels.app || 'b' }}"], operator: AllIn, value: ["?", web]}`,
-		`{key: "{{ request.object.kind }}", operator: In, value: [Pod, Service]}`,
-		`{key: "{{ request.object.spec.hostNetwork || `+"`false`"+` }}", operator: NotEquals, value: true}`,
-		`{key: "{{ request.object.metadata.labels.app == 'web' }}", operator: Equals, value: true}`,
-		`{key: "{{ request.namespace }}", operator: AnyIn, value: "def*"}`,
-		`{key: "{{ request.object.metadata.name }}", operator: Equals, value: "m?3"}`,
-		`{key: "{{ request.object.metadata.labels.app || '' }}", operator: NotEquals, value: web}`,
-		`{key: "{{ request.object.metadata.labels || `+"`{}`"+` | keys(@) }}", operator: AnyIn, value: [app, team]}`,
-		`{key: "{{ length(request.object.spec.containers || `+"`[]`"+`) }}", operator: GreaterThan, value: 1}`,
-		`{key: "{{ request.object.spec.replicas || `+"`1`"+` }}", operator: LessThanOrEquals, value: "2"}`,
-		`{key: "{{ request.operation }}", operator: AnyNotIn, value: [UPDATE]}`,
-		`{key: "{{ request.object.spec.containers[].image || `+"`[]`"+` }}", operator: AllNotIn, value: ["*:latest"]}`)
-}
-
-func (r random) mutation() string {
-	switch r.IntN(11) {
-	case 10:
-		return r.jsonForeach()
-	case 0, 1:
-		return "      patchesJson6902: |-\n        - " + r.operation() + "\n"
-	case 2, 3:
-		return "      foreach:\n      - list: " + oneOf(r, "request.object.spec.containers || `[]`", `"['a', 'b']"`, "request.object.metadata.labels || `{}` | sort(keys(@))", "request.object.spec.containers[].name || `[]`") + "\n" +
-			oneOf(r, "", "", "        order: Ascending\n", "        order: Descending\n") +
-			oneOf(r, "", "", "        context: [{name: fact, variable: {jmesPath: \"to_string(element)\"}}]\n") +
-			oneOf(r, "", `        preconditions: {all: [{key: "{{ elementIndex }}", operator: LessThan, value: 1}]}`+"\n") +
-			"        patchStrategicMerge: " + oneOf(r,
-			`{metadata: {annotations: {"e-{{ elementIndex }}": "{{ to_string(element) | length(@) }}"}}}`,
-			`{metadata: {labels: {last: "x{{ elementIndex }}"}}}`, `{metadata: {labels: {app: "{{ @ }}"}}}`, `{metadata: {labels: {a: v, b: "$(./../a) {{ elementIndex }}"}}}`,
-			`{metadata: {annotations: {"{{ to_string(element) | length(@) }}": "{{ element.name || element }}"}}}`,
-			`{spec: {containers: [{name: "n{{ elementIndex }}", image: added}]}}`,
-			`{spec: {containers: [{(image): "*:latest", imagePullPolicy: "{{ elementIndex }}"}]}}`) + "\n"
-	}
-	return "      patchStrategicMerge: {" + r.smp() + "}\n"
-}
-
-// jsonForeach returns a foreach with a JSON Patch, or with another foreach.
-func (r random) jsonForeach() string {
-	return "      foreach:\n      - list: request.object.spec.containers || `[]`\n" + oneOf(r,
-		`        patchesJson6902: '- {op: replace, path: /spec/containers/{{ elementIndex }}/image, value: "x/{{ element.name }}"}'`,
-		`        patchesJson6902: '- {op: add, path: "/spec/containers/{{ elementIndex }}/imagePullPolicy", value: Always}'`,
-		`        patchesJson6902: '- {op: remove, path: "/spec/containers/{{ elementIndex }}"}'`,
-		`        patchesJson6902: '- {op: add, path: /spec/containers/{{ elementIndex }}/env/-, value: {name: N, value: "{{ element.image }}"}}'`,
-		`        patchesJson6902: '[{"op": "add", "path": "/metadata/labels/c{{ elementIndex }}", "value": "{{ element.name }}"}]'`,
-		"        foreach: [{list: 'element.env || `[]`', patchStrategicMerge: {metadata: {annotations: {\"{{ element0.name }}\": \"{{ element.name }}\"}}}}]",
-		"        foreach: [{list: 'element.ports || `[]`', order: Descending, patchesJson6902: '- {op: add, path: /spec/containers/{{ elementIndex0 }}/ports/-, value: {containerPort: 1{{ elementIndex }}}}'}]") + "\n"
-}
-
-func (r random) operation() string {
-	return oneOf(r,
-		`{op: add, path: /metadata/labels/team, value: a}`, `{op: remove, path: /metadata/labels/app}`, `{op: add, path: /metadata/annotations/a~1b, value: "2"}`,
-		`{op: replace, path: /metadata/name, value: "{{ request.object.metadata.name }}"}`, `{op: copy, from: /metadata/name, path: /metadata/generateName}`,
-		`{op: add, path: /spec/list/1, value: {}}`, `{op: add, path: /spec/tolerations/-, value: {key: x}}`, `{op: remove, path: /spec/containers/1}`)
-}
-
-// textFunctions are annotations with functions of JMESPath.
-var textFunctions = []string{
-	`f: "{{ to_upper(request.object.metadata.name) }}"`, `f: "{{ replace_all(request.object.metadata.name, 'm', 'n$1') }}"`, `f: "{{ base64_encode(request.object.kind) }}"`,
-	`f: "{{ split(request.object.metadata.name, '1')[0] }}"`, `f: "{{ truncate(request.object.kind, ` + "`3`" + `) }}"`, `f: "{{ request.object.metadata.labels || ` + "`{}`" + ` | to_string(@) }}"`,
-	`f: "{{ add(request.object.spec.replicas || ` + "`1`" + `, ` + "`2`" + `) }}"`, `f: "{{ join(',', request.object.spec.containers[].name || ` + "`[]`" + `) }}"`,
-	`f: "{{ regex_replace_all('[aeiou]', request.object.kind, '<$0>') }}"`, `f: "{{ pattern_match('m*1', request.object.metadata.name) }}"`, `f: "{{ request.object.metadata.nothing }}"`,
-	`f: "a {{ request.object.metadata.name }} b {{ request.namespace }}"`, `"{{ request.object.kind }}": "$(./../f)", f: x`, `f: "\\{{ request.name }}"`, `f: "{{ images.containers.c0.tag || 'untagged' }}"`,
-	`f: "{{ to_string(request.object.spec.replicas) }}"`, `f: "{{ sort(keys(request.object.metadata)) | join('-', @) }}"`, `f: "{{ request.object.spec.containers[?name=='c1'].image | [0] || '' }}"`,
-}
-
-// smp returns the fields of a strategic merge patch. No list has two items with anchors, because
-// Kyverno's command ends with a crash for some of them.
-func (r random) smp() string {
-	metadata := oneOf(r, "", "", `metadata: {labels: {+(app): added, team: "{{ request.object.metadata.name }}"}}`, `metadata: {labels: {(app): "w*", team: web}}`,
-		`metadata: {annotations: {+(a/b): x, seen: "{{ request.operation }}"}}`, `metadata: {labels: {<(app): "!skip", gate: open}}`, `metadata: {finalizers: [a, b]}`,
-		`metadata: {annotations: {x: "{{ request.object.metadata.annotations.x || 'none' }}"}}`, `metadata: {annotations: {fact: "{{ fact }}"}}`, `metadata: {labels: {app: "{{ @ }}-x"}}`, `metadata: {annotations: {+(from): v, to: "$(./../from)"}}`, `metadata: {annotations: {`+oneOf(r, textFunctions...)+`}}`, `metadata: {(labels): {+(more): x}}`, `(metadata): {labels: {app: "?*"}}`)
-	spec := oneOf(r, "", `spec: {containers: [{`+r.item()+`}]}`, `spec: {containers: [{`+r.item()+`}]}`, `spec: {containers: [{name: side, image: side}]}`,
-		`spec: {+(nodeSelector): {disk: ssd}}`, `spec: {nodeSelector: {+(disk): ssd, zone: a}}`, `spec: {(hostNetwork): true, dnsPolicy: Default}`,
-		`spec: {securityContext: {+(runAsNonRoot): true, +(runAsUser): 7}}`, `spec: {tolerations: [{(key): b, effect: NoSchedule}]}`,
-		`spec: {volumes: [{name: tmp, emptyDir: {}}, {name: c, configMap: {name: c}}]}`, `spec: {volumes: [{<(emptyDir): {}}], hostPID: true}`,
-		`spec: {template: {metadata: {annotations: {a: b}}}}`, `spec: {template: {spec: {containers: [{`+r.item()+`}]}}}`, `spec: {(replicas): ">1", minReadySeconds: 3}`,
-		`spec: {ports: [{port: 80, name: web}]}`, `spec: {ports: [{(name): http, targetPort: 8080}]}`, `data: {+(a): x, b: y}`, `spec: {=(hostIPC): true, $retainKeys: [a]}`)
-	switch {
-	case metadata == "" && spec == "":
-		return `metadata: {labels: {plain: "1"}}`
-	case metadata == "" || spec == "":
-		return metadata + spec
-	}
-	return metadata + ", " + spec
-}
-
-func (r random) item() string {
-	var parts []string
-	parts = append(parts, oneOf(r, `(name): "*"`, `(image): "*:latest"`, `(image): "!*:latest"`, `(name): c1`, `name: c0`, `name: side, image: side`, `(env): [{(name): A}]`, `(resources): {limits: {(memory): "<1Gi"}}`))
-	for range 1 + r.IntN(2) {
-		parts = append(parts, oneOf(r, `+(imagePullPolicy): Always`, `tty: true`, `resources: {limits: {+(memory): 1Gi}}`, `env: [{name: B, value: b}]`, `+(securityContext): {privileged: false}`, `ports: [{containerPort: 9090, protocol: TCP}]`,
-			`securityContext: {+(runAsUser): 1}`, `args: [z]`, `volumeMounts: [{name: v, mountPath: /v}]`))
-	}
-	seen := map[string]bool{}
-	var unique []string
-	for _, part := range parts {
-		key, _, _ := strings.Cut(strings.Trim(part, "+("), ":")
-		if key = strings.Trim(key, ")"); !seen[key] {
-			seen[key] = true
-			unique = append(unique, part)
-		}
-	}
-	return strings.Join(unique, ", ")
+// ruleException returns an exception for a policy with rules.
+func (r random) ruleException(name string, of ingredients) string {
+	return string(manifest.YAML(map[string]any{
+		"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": map[string]any{"name": "x-" + name, "namespace": "default"},
+		"spec": map[string]any{
+			"match":      map[string]any{"any": []any{r.filter(oneOf(r, of.kinds...), of), r.filter(oneOf(r, of.kinds...), of)}},
+			"exceptions": []any{map[string]any{"policyName": oneOf(r, name, name, "default/"+name), "ruleNames": oneOf(r, []any{"r0"}, []any{"r*", "autogen-r0"}, []any{"*"})}},
+		},
+	}))
 }
