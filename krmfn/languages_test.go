@@ -82,7 +82,7 @@ func cellsOf(t *testing.T, path string) (title string, cells []string) {
 	for i, f := range editorFeatures {
 		heading, shown, _ := strings.Cut(parts[i+1], "\n")
 		name, reason, _ := strings.Cut(heading, ": ")
-		is := regexp.MustCompile("(?m)"+f.shows).MatchString(shown)
+		is := regexp.MustCompile("(?m)" + f.shows).MatchString(shown)
 		cell := fmt.Sprintf("[yes](../../krmfn/%s)", filepath.ToSlash(path))
 		switch {
 		case name != f.name || is && reason != "":
