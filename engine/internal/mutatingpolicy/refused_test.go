@@ -92,7 +92,7 @@ targetMatchConditions:
 		},
 		"mutations that Kyverno passes over": {
 			situation{spec: "mutations:\n- patchType: jsonPatch\n- patchType: JSONPatch\n  applyConfiguration: {expression: 'Object{}'}"},
-			`10:16 policy-invalid spec.mutations[0].patchType: Unsupported value: "jsonPatch": supported values: "ApplyConfiguration", "JSONPatch"
+			`10:16 policy-invalid spec.mutations[0].patchType: Unsupported value: "jsonPatch": supported values: "ApplyConfiguration", "JSONPatch" (did you mean JSONPatch?)
 11:5 policy-invalid spec.mutations[1].jsonPatch.expression: Required value: must be specified when patchType is JSONPatch`,
 		},
 		"targets": {
