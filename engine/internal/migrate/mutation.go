@@ -479,7 +479,7 @@ func operationsOf(n *node) expr.Expr {
 	case n.items != nil:
 		return operationsOfItems(n)
 	}
-	lists := []expr.Expr{expr.List()}
+	var lists []expr.Expr
 	for _, f := range n.fields {
 		lists = append(lists, operationsOfField(f))
 	}
@@ -531,7 +531,7 @@ func (n *node) whole() (any, bool) {
 
 // operationsOfItems returns a list of operations for the items of a list.
 func operationsOfItems(n *node) expr.Expr {
-	lists := []expr.Expr{expr.List()}
+	var lists []expr.Expr
 	for i, p := range n.items.plain {
 		if len(n.items.keys) == 0 {
 			lists = append(lists, expr.List(operation("add", ofPath(n.at.path.then(end, true), nil), exprOf(p.value))))

@@ -120,27 +120,30 @@ func (e Expr) Over(macro, name string, args ...Expr) Expr {
 func (e Expr) OrValue(other Expr) Expr { return e.Call("orValue", other) }
 
 // Plus returns the sum of all expressions. Lists that are written out, one after the other, become one
-// list, and empty lists are left out.
+// list. The sum of nothing is an empty list.
 func Plus(all ...Expr) Expr {
-	sum := slices.Clone(all[:1])
-	for _, e := range all[1:] {
-		last := len(sum) - 1
-		before, isList := sum[last].Items()
-		items, isListToo := e.Items()
-		switch {
-		case isList && isListToo:
-			sum[last] = List(append(before, items...)...)
-		case isList && len(before) == 0:
-			sum[last] = e
-		case !isListToo || len(items) > 0:
-			sum = append(sum, e)
+	var parts, items []Expr
+	flush := func() {
+		if len(items) > 0 {
+			parts, items = append(parts, List(items...)), nil
 		}
 	}
-	x := sum[0]
-	for _, e := range sum[1:] {
-		x = operation(operators.Add, x, e)
+	for _, e := range all {
+		if more, isList := e.Items(); isList {
+			items = append(items, more...)
+			continue
+		}
+		flush()
+		parts = append(parts, e)
 	}
-	return x
+	if flush(); len(parts) == 0 {
+		return List()
+	}
+	sum := parts[0]
+	for _, e := range parts[1:] {
+		sum = operation(operators.Add, sum, e)
+	}
+	return sum
 }
 
 // Minus returns a difference.

@@ -72,6 +72,8 @@ func TestLogic(t *testing.T) {
 		`dyn(!a).size()`:   Not(a).Call("size"),
 		`a["in"].b["x-y"]`: a.Select("in").Select("b").Select("x-y"),
 		`"x-y" in a`:       a.Has("x-y"),
+		"[]":               Plus(),
+		"[a, b] + a + [b]": Plus(List(a), List(), List(b), a, List(b)),
 	} {
 		if e.String() != want {
 			t.Errorf("%s, want %s", e, want)
