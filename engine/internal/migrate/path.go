@@ -39,8 +39,9 @@ const maxNulls = 100
 // nulls returns how many nulls Kyverno puts before the part of a list that it creates. It also creates a
 // list for the key of a map that looks like an index. nulls is -1 if it creates a map.
 func (p part) nulls() int {
-	if index, isConstant := p.computed.Constant(); p.isItem && isConstant {
-		return int(index.(int64))
+	constant, _ := p.computed.Constant()
+	if index, isWhole := constant.(int64); p.isItem && isWhole {
+		return int(max(index, 0))
 	}
 	index, err := strconv.Atoi(p.key)
 	switch {
