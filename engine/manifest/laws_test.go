@@ -288,6 +288,12 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 	if err := d.Set(want, shapes{}); err != nil || !bytes.Equal(s.Bytes(), written) {
 		t.Fatalf("setting %q twice differs: %v", text, err)
 	}
+	was := d.Object()
+	if shared, _ := sharing(was, want).(map[string]any); shared != nil {
+		if err := d.Edit(was, shared, shapes{}); err != nil || !bytes.Equal(s.Bytes(), written) {
+			t.Fatalf("%q edited to\n%#v\nthat shares parts (%v) is\n%s\nnot\n%s", text, want, err, s.Bytes(), written)
+		}
+	}
 	if !d.Changed() && string(written) != text {
 		t.Errorf("%q unchanged is %q", text, written)
 	}
@@ -310,6 +316,32 @@ func checkSet(t *testing.T, text string, recipe []byte) {
 			t.Errorf("document %d of %q reads as\n%#v\nnot\n%#v\nin\n%s", i, text, got, expected, written)
 		}
 	}
+}
+
+// sharing returns a value that equals want, with the equal parts of was.
+func sharing(was, want any) any {
+	if change.Equal(was, want) {
+		return was
+	}
+	switch want := want.(type) {
+	case map[string]any:
+		before, _ := was.(map[string]any)
+		object := map[string]any{}
+		for key, value := range want {
+			object[key] = sharing(before[key], value)
+		}
+		return object
+	case []any:
+		before, _ := was.([]any)
+		list := make([]any, len(want))
+		for i, item := range want {
+			if list[i] = item; i < len(before) {
+				list[i] = sharing(before[i], item)
+			}
+		}
+		return list
+	}
+	return want
 }
 
 // hasFlowComment reports whether the node at index i is in brackets and may contain a comment.
