@@ -2,7 +2,10 @@ package lsp
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,5 +82,59 @@ func TestKeystrokeDuringCheck(t *testing.T) {
 	s.waitForCheck()
 	if s.checks.checked != s.checks.revision {
 		t.Error("the last texts were not checked completely")
+	}
+}
+
+// countedWorkspace counts complete checks, each of which ends when it may, or when it is stopped. They find
+// something in a file that is not open.
+type countedWorkspace struct {
+	slowWorkspace
+	stopped *atomic.Int64
+}
+
+func (w countedWorkspace) Check(ctx context.Context, _ map[string]string) *Analysis {
+	w.began <- struct{}{}
+	select {
+	case <-w.mayEnd:
+	case <-ctx.Done():
+		w.stopped.Add(1)
+		return nil
+	}
+	return &Analysis{Findings: []source.Diagnostic{source.Errorf(source.Position{File: "/other.yaml", Line: 1, Column: 1}, "denied", "found elsewhere")}}
+}
+
+// TestProgress types during every check. The first check and every second one end all the same, so that what
+// they find in other files is published.
+func TestProgress(t *testing.T) {
+	w := countedWorkspace{slowWorkspace{make(chan struct{}), make(chan struct{})}, new(atomic.Int64)}
+	client := publishedTo{messages: make(chan string, 100)}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &server{client: client, ctx: ctx, workspace: w, owns: func(string) bool { return true }, buffers: map[string]*buffer{}, state: &editor.State{}}
+	s.checks.wake, s.checks.done = make(chan struct{}, 1), sync.NewCond(&s.lock)
+	s.touch("")
+	go s.work()
+	var told []int
+	for n := range 5 {
+		<-w.began
+		text := fmt.Sprintf("text %d", n)
+		if err := s.DidOpen(ctx, &protocol.DidOpenTextDocumentParams{TextDocument: protocol.TextDocumentItem{URI: uri.File("/p.yaml"), Text: text}}); err != nil {
+			t.Fatal(err)
+		}
+		for got := ""; got != text; { // the changed file does not wait
+			if got = <-client.messages; got == "found elsewhere" {
+				told = append(told, n)
+			}
+		}
+		if n%2 == 0 {
+			w.mayEnd <- struct{}{}
+		}
+	}
+	cancel()
+	if got := w.stopped.Load(); got != 2 {
+		t.Errorf("%d checks were stopped, want 2 of 5", got)
+	}
+	if !slices.Equal(told, []int{1}) {
+		t.Errorf("the finding in the other file was published during the checks %d, want once, after the first", told)
 	}
 }

@@ -189,7 +189,7 @@ func (s *story) happens(t *testing.T) (lines []string) {
 			tell("%s %s: %s", mark, d.Code, strings.ReplaceAll(d.Message, "\n", " "))
 		}
 	}
-	programs, diagnostics := New().Compile(s.documents)
+	programs, diagnostics := New().Compile(s.documents, nil)
 	tellAll(diagnostics...)
 	if source.HasErrors(diagnostics) {
 		return lines
@@ -204,7 +204,7 @@ func (s *story) happens(t *testing.T) (lines []string) {
 		}
 	}
 	if s.checks {
-		for _, d := range program.Check(r.Schemas) {
+		for _, d := range program.Check(r.Schemas, nil) {
 			tell("? %d:%d %s: %s%s", d.At.Line, d.At.Column, d.Code, d.Message, strings.TrimSuffix(" ("+d.Advice+")", " ()"))
 		}
 		return lines
@@ -285,7 +285,7 @@ func TestRefusedDocuments(t *testing.T) {
 	if len(diagnostics) > 0 {
 		t.Fatal(diagnostics)
 	}
-	_, diagnostics = New().Compile(stream.Documents())
+	_, diagnostics = New().Compile(stream.Documents(), nil)
 	source.Sort(diagnostics)
 	var b strings.Builder
 	told := map[string]bool{}

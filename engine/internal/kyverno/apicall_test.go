@@ -146,7 +146,7 @@ func scopeOf(t *testing.T, kind, call string) (*scope, *[]source.Diagnostic) {
 	if len(diagnostics) > 0 {
 		t.Fatal(diagnostics)
 	}
-	compiled, diagnostics := New(&given.Values{}, given.UserInfo{}, "default", 36).Compile(stream.Documents())
+	compiled, diagnostics := New(&given.Values{}, given.UserInfo{}, "default", 36).Compile(stream.Documents(), nil)
 	if len(diagnostics) > 0 {
 		t.Fatal(diagnostics)
 	}

@@ -19,7 +19,7 @@ func BenchmarkSteps(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			stream, _ := manifest.Read("policy", []byte(head+mutate+"}]}\n"))
-			compiled, diagnostics := New(&given.Values{}, given.UserInfo{}, "", 36).Compile(stream.Documents())
+			compiled, diagnostics := New(&given.Values{}, given.UserInfo{}, "", 36).Compile(stream.Documents(), nil)
 			if len(diagnostics) > 0 {
 				b.Fatal(diagnostics)
 			}
@@ -56,7 +56,7 @@ spec:
     mutate: {patchStrategicMerge: {spec: {containers: [{(name): "*", imagePullPolicy: Always}]}}}
 `
 	stream, _ := manifest.Read("policy", []byte(policies))
-	compiled, diagnostics := New(&given.Values{}, given.UserInfo{}, "", 36).Compile(stream.Documents())
+	compiled, diagnostics := New(&given.Values{}, given.UserInfo{}, "", 36).Compile(stream.Documents(), nil)
 	if len(diagnostics) > 0 {
 		b.Fatal(diagnostics)
 	}

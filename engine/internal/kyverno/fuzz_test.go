@@ -43,7 +43,7 @@ func FuzzPolicies(f *testing.F) {
 				documents = append(documents, d)
 			}
 		}
-		compiled, diagnostics := l.Compile(documents)
+		compiled, diagnostics := l.Compile(documents, nil)
 		if source.HasErrors(diagnostics) {
 			return
 		}

@@ -143,7 +143,7 @@ func TestClusterKinds(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		_, diagnostics := New(&given.Values{}, given.UserInfo{}, "", 36).Compile(stream.Documents())
+		_, diagnostics := New(&given.Values{}, given.UserInfo{}, "", 36).Compile(stream.Documents(), nil)
 		var got string
 		for _, d := range diagnostics {
 			got += d.Message

@@ -23,7 +23,7 @@ spec:
 	if len(diagnostics) > 0 {
 		t.Fatal(diagnostics)
 	}
-	_, diagnostics = New(36, 0).Compile(stream.Documents())
+	_, diagnostics = New(36, 0).Compile(stream.Documents(), nil)
 	var lines []string
 	for _, d := range diagnostics {
 		if d.Code != "policy-without-binding" {

@@ -40,7 +40,7 @@ type situation struct {
 func (s situation) happens(t *testing.T) string {
 	t.Helper()
 	s = s.complete()
-	programs, diagnostics := New(s.minor, celenv.AllowAll).Compile(documents(t, "p.yaml", s.policies))
+	programs, diagnostics := New(s.minor, celenv.AllowAll).Compile(documents(t, "p.yaml", s.policies), nil)
 	if source.HasErrors(diagnostics) {
 		t.Fatal(diagnostics)
 	}
@@ -417,7 +417,7 @@ spec: {policyName: %s, paramRef: {%s, parameterNotFoundAction: Deny}}
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 
-	programs, _ := New(36, 0).Compile(documents(t, "p.yaml", text))
+	programs, _ := New(36, 0).Compile(documents(t, "p.yaml", text), nil)
 	if reads := programs[0].Reads(); len(reads) == 0 || reads[0].Kind.Kind != "ConfigMap" {
 		t.Error("params", reads)
 	}
@@ -457,7 +457,7 @@ func TestLinks(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var lines []string
-			_, diagnostics := New(36, 0).Compile(documents(t, "p.yaml", tc.text))
+			_, diagnostics := New(36, 0).Compile(documents(t, "p.yaml", tc.text), nil)
 			for _, d := range diagnostics {
 				lines = append(lines, d.String())
 			}

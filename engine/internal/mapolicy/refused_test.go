@@ -34,7 +34,7 @@ func TestRefused(t *testing.T) {
 			}
 			var b strings.Builder
 			refused := map[string]bool{}
-			_, diagnostics = New(36, 0).Compile(stream.Documents())
+			_, diagnostics = New(36, 0).Compile(stream.Documents(), nil)
 			source.Sort(diagnostics)
 			for _, d := range diagnostics {
 				if d.Severity == source.Error {

@@ -64,7 +64,7 @@ func (s situation) compiled(t *testing.T) ([]policy.Program, []source.Diagnostic
 	if problems = append(problems, more...); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	return New(values, context, "default").Compile(documents(t, "p.yaml", s.text()))
+	return New(values, context, "default").Compile(documents(t, "p.yaml", s.text()), nil)
 }
 
 // refused returns the errors and warnings about the policies, one per line.

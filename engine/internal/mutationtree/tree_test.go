@@ -65,7 +65,7 @@ func apply(t *testing.T, mutation string, object map[string]any) (result map[str
 	} else {
 		bare = []*manifest.Stream{stream}
 	}
-	programs, diagnostics := New(bare, celenv.New(36)).Compile(policies)
+	programs, diagnostics := New(bare, celenv.New(36)).Compile(policies, nil)
 	for _, d := range diagnostics {
 		problem += d.String() + "\n"
 	}
