@@ -18,7 +18,6 @@ func (r *streamReader) mended(d source.Diagnostic, why reason) source.Diagnostic
 	replace := func(size int, text string) source.Edit {
 		return source.Edit{At: d.At, To: moved(d.At, rest[:size]), New: text}
 	}
-	nextLine := source.Position{File: d.At.File, Line: d.At.Line + 1, Column: 1}
 	switch why {
 	case tabIndentation:
 		if tabs := len(rest) - len(strings.TrimLeft(rest, "\t")); tabs > 0 {
@@ -29,7 +28,7 @@ func (r *streamReader) mended(d source.Diagnostic, why reason) source.Diagnostic
 			return d.Mended("Remove the character", replace(size, ""))
 		}
 	case directive:
-		return d.Mended("Remove the line", source.Edit{At: d.At, To: nextLine})
+		return d.Mended("Remove the line", source.Edit{At: d.At, To: source.Position{File: d.At.File, Line: d.At.Line + 1, Column: 1}})
 	case separatorContent:
 		return d.Mended("Put the content on the next line", insert("\n"))
 	case afterEnd, afterJSON:
@@ -45,10 +44,7 @@ func (r *streamReader) mended(d source.Diagnostic, why reason) source.Diagnostic
 			return quoted(d, "Quote the value", value)
 		}
 	case unknownAnchor:
-		name := strings.TrimPrefix(anchorName().FindString(rest), "*")
-		if near := source.Nearest(name, r.anchorsBefore(d.At)); near != "" {
-			return d.Advised(source.Advice{Text: "did you mean *" + near + "? An alias cannot refer to another document", Old: name, New: near})
-		}
+		return r.anchored(d, strings.TrimPrefix(anchorName().FindString(rest), "*"))
 	case template:
 		return quoted(d, "Quote the value, if it is a variable of a policy", templateValue().FindString(rest))
 	}
@@ -65,6 +61,15 @@ var (
 	// templateValue matches a value of actions in braces, up to the end of its line.
 	templateValue = lazyregexp.New(`^\{\{[^"]*\}\}$`)
 )
+
+// anchored returns a diagnostic about an alias with the anchor that was probably meant.
+func (r *streamReader) anchored(d source.Diagnostic, name string) source.Diagnostic {
+	near := source.Nearest(name, r.anchorsBefore(d.At))
+	if near == "" {
+		return d
+	}
+	return d.Advised(source.Advice{Text: "did you mean *" + near + "? An alias cannot refer to another document", Old: name, New: near})
+}
 
 // anchorsBefore returns the names of anchors between the beginning of a document and a place.
 func (r *streamReader) anchorsBefore(at source.Position) (names []string) {

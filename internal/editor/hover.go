@@ -167,13 +167,14 @@ func (sc *scope) declares(chain string) bool {
 // examples shows a value in the first manifests that the policy at the cursor matches.
 func (s *State) examples(l *lines, n named) string {
 	policy := nameIn(l.all[l.begin:l.end])
+	mutator := kindOf(l.all[l.begin:l.end]).Kind + "/" + policy // as Gatekeeper's are named
 	var b strings.Builder
 	shown := 0
 	for _, v := range s.seen() {
 		if shown == maxExamples {
 			break
 		}
-		if !slices.Contains(n.kinds, v.kind) || !slices.Contains(v.by, policy) {
+		if !slices.Contains(n.kinds, v.kind) || !slices.Contains(v.by, policy) && !slices.Contains(v.by, mutator) {
 			continue
 		}
 		shown++
