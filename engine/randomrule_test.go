@@ -105,7 +105,6 @@ type fieldValues struct {
 
 var filterFields = []fieldValues{
 	{"names", 8, []any{[]any{"m?1", "m*2"}, []any{"m1*"}, []any{"*"}, []any{"web", "m0?"}}},
-	{"name", 4, []any{"m*", "m0?", "?"}},
 	{"namespaces", 8, []any{[]any{"def*"}, []any{"shop", "default"}, []any{"shop"}, []any{"?"}}},
 	{"annotations", 6, []any{map[string]any{"x": "y"}, map[string]any{"a/*": "?"}, map[string]any{"*": "*"}}},
 	{"selector", 10, []any{

@@ -20,8 +20,8 @@ var operators = map[string]func(key, value any) bool{
 	"Equals":    equals,
 	"NotEqual":  notEquals,
 	"NotEquals": notEquals,
-	"In":        allIn,
-	"NotIn":     func(k, v any) bool { return isInOperand(k, v) && !allIn(k, v) },
+	"In":        func(k, v any) bool { in, _, ok := among(k, v); return ok && in },
+	"NotIn":     func(k, v any) bool { _, notIn, ok := among(k, v); return ok && notIn },
 	"AnyIn":     anyIn,
 	"AllIn":     allIn,
 	"AnyNotIn":  anyNotIn,
@@ -303,6 +303,35 @@ func contained(value any, scalars bool) (func(text string) bool, bool) {
 	return func(text string) bool {
 		return slices.ContainsFunc(texts, func(other string) bool { return wildcard.Match(other, text) || wildcard.Match(text, other) })
 	}, true
+}
+
+// among compares for In and NotIn, which have rules of their own: a single key may match a pattern, the
+// keys of a list are compared as they are, and a single key of a list that is the value is both in it and not.
+func among(key, value any) (in, notIn, ok bool) {
+	keys, known := keysOf(key)
+	text, isText := value.(string)
+	is := func(key, other string) bool { return key == other }
+	others, isSeveral := value.([]any)
+	switch {
+	case !known, !isText && !isSeveral:
+		return false, false, false
+	case isText && !isList(key) && wildcard.Match(text, keys[0]):
+		return true, false, true
+	case isText && isList(key) && len(keys) == 1 && keys[0] == text:
+		return true, true, true
+	case isSeveral && !isList(key):
+		is = func(key, other string) bool { return wildcard.Match(other, key) || wildcard.Match(key, other) }
+	case isSeveral && slices.ContainsFunc(others, func(other any) bool { _, isText := other.(string); return !isText }):
+		return false, false, false
+	}
+	texts, _ := keysOf(others)
+	if isText && json.Unmarshal([]byte(text), &texts) != nil {
+		return false, false, false
+	}
+	in = !slices.ContainsFunc(keys, func(key string) bool {
+		return !slices.ContainsFunc(texts, func(other string) bool { return is(key, other) })
+	})
+	return in, !in, true
 }
 
 func isList(value any) bool {

@@ -124,6 +124,11 @@ var (
 		Versions: only119, Does: "takes @ in a foreach for the path of the value without its first key", Documented: "@ is the value at the same path of the object",
 		Advice: "write the path: {{ request.object.… }}", Recordings: []string{"self"},
 	}
+	// operationsIgnored: reader.exception.
+	operationsIgnored = &deviation.Deviation{
+		Versions: only119, Does: "does not compare the operations of an exception", Documented: "an exception selects objects as a rule does",
+		Advice: "write a condition of the exception: {key: \"{{ request.operation }}\", operator: AnyIn, value: [UPDATE]}", Recordings: []string{"exception-operations"},
+	}
 	// flowTextFails: isFlowText.
 	flowTextFails = &deviation.Deviation{
 		Versions: only119, Does: "fails, because a patch that begins with [ must be JSON", Documented: "patchesJson6902 is YAML or JSON",
@@ -135,7 +140,7 @@ var (
 var Deviations = []*deviation.Deviation{
 	firstItemDecides, itemsLost, nameIgnored, conditionWritten, emptyMapDropped, namedItemsOnly, anchorWritten, listQuirk, linesFolded,
 	directiveWritten, replaceFails, nestedForeachDropped, orderDropped, targetsDropped, targetsAgain, textReplaced, nothingAfterFailure, flowTextFails,
-	allSubstituted, selfBelow, numbersWhole,
+	allSubstituted, selfBelow, numbersWhole, operationsIgnored,
 }
 
 // mark is a part of a rule where Kyverno deviates, or may deviate for some objects.

@@ -3,6 +3,7 @@ package kyverno
 import (
 	"slices"
 
+	"github.com/preadmit/preadmit/engine/internal/kyverno/deviation"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -42,6 +43,9 @@ func (r *reader) exception() *exception {
 	r.doc.Conforms(x.spec.At("match"), typeAt("rules", "match"), func(policy.Node, string, *schema.Type) {})
 	r.conditions(x.spec.At("conditions"))
 	x.match = readFilter(x.spec.At("match"))
+	for _, b := range x.match.blocks() {
+		b.operations = nil // see operationsIgnored
+	}
 	return x
 }
 
@@ -71,6 +75,21 @@ func (x *exception) concerns(r *rule) bool {
 		}
 	}
 	return false
+}
+
+// check reports that Kyverno does not compare the operations of an exception.
+func (x *exception) check() (found []source.Diagnostic) {
+	match := x.spec.At("match")
+	for _, n := range slices.Concat(match.At("any").Items(), match.At("all").Items()) {
+		if operations := n.At("resources", "operations"); operations.Given() {
+			at := x.document.At(operations.Path)
+			found = append(found, source.Diagnostic{
+				At: at, Severity: source.Warning, Code: deviation.Code, Subject: "PolicyException " + x.name, Field: operations.Path.String(),
+				Message: operationsIgnored.String(), Advice: operationsIgnored.Advice, Excerpt: x.document.Excerpt(at),
+			})
+		}
+	}
+	return found
 }
 
 // excepted returns the name of an exception that prevents a rule for an object, or "".

@@ -218,6 +218,11 @@ func (p *program) Check(schemas *schema.Registry, _ *policy.Kept) (found []sourc
 			}
 		}
 	}
+	for _, x := range p.exceptions {
+		if slices.ContainsFunc(p.definitions, func(d *definition) bool { return slices.ContainsFunc(d.rules, x.concerns) }) {
+			found = append(found, x.check()...)
+		}
+	}
 	return found
 }
 

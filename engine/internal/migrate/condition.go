@@ -69,6 +69,9 @@ func (s *scope) compare(operator string, key, value code) (expr.Expr, error) {
 	if key.isConstant && key.constant == nil {
 		return expr.Expr{}, errNever
 	}
+	if isOld := operator == "in" || operator == "notin"; isOld && (key.kind == list || key.kind == anything || value.kind != list) {
+		return expr.Expr{}, noFormf("write AnyIn, AllIn, AnyNotIn or AllNotIn, which the result can have", "the operators In and NotIn for other values than one text and a list")
+	}
 	switch operator {
 	case "equal", "equals":
 		return s.equals(key, value)

@@ -17,6 +17,12 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 	spec := policy.Node{Value: d.Object()}.At("spec")
 	root := map[string]any{"match": spec.At("match").Value, "preconditions": spec.At("conditions").Value}
 	c := &converter{rule: kyverno.Rule{Document: d, Root: policy.Node{Value: root, Path: spec.Path}}, schemas: m.schemas}
+	for _, n := range slices.Concat(spec.At("match", "any").Items(), spec.At("match", "all").Items()) {
+		if operations := n.At("resources", "operations"); operations.Given() {
+			_ = c.refuse(operations.Path, "the operations of an exception, which Kyverno does not compare", "leave them out, or write them as a condition")
+			return nil, c.problems
+		}
+	}
 	var from []*converter
 	others := false
 	for _, n := range spec.At("exceptions").Items() {
