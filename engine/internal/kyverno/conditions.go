@@ -90,19 +90,22 @@ func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
 			}
 		}
 		if !held {
-			return "none of the conditions in " + below(n.At("any").Path, r) + " holds", nil
+			reason = "none of the conditions in " + below(n.At("any").Path, r) + " holds"
 		}
 	}
-	for _, item := range all {
+	for _, item := range all { // whose errors count in any case
 		ok, err := s.holds(item)
 		if err != nil {
 			return "", err
+		}
+		if !ok && reason != "" {
+			break
 		}
 		if !ok {
 			return below(item.Path, r) + " (" + item.At("operator").Text() + ") does not hold", nil
 		}
 	}
-	return "", nil
+	return reason, nil
 }
 
 // holds evaluates one condition.
