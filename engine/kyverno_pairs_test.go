@@ -118,8 +118,12 @@ func (w *world) run(t *testing.T, policies, manifests []named) string {
 	}
 	arguments := []string{"apply", filepath.Join(dir, "policies.yaml")}
 	for _, f := range []struct{ option, name, text string }{
-		{"", "policies.yaml", text(policies)}, {"--resource", "manifests.yaml", text(manifests)}, {"--values-file", "values.yaml", valuesOfRuns},
-		{"--userinfo", "user.yaml", userInfo}, {"--crd-paths", "definitions/widgets.yaml", definitionsOfRuns}, {"--exception", "exceptions.yaml", w.exceptions},
+		{"", "policies.yaml", text(policies)},
+		{"--resource", "manifests.yaml", text(manifests)},
+		{"--values-file", "values.yaml", valuesOfRuns},
+		{"--userinfo", "user.yaml", userInfo},
+		{"--crd-paths", "definitions/widgets.yaml", definitionsOfRuns},
+		{"--exception", "exceptions.yaml", w.exceptions},
 	} {
 		if f.text == "" {
 			continue

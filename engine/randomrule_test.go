@@ -108,12 +108,15 @@ var filterFields = []fieldValues{
 	{"namespaces", 8, []any{[]any{"def*"}, []any{"shop", "default"}, []any{"shop"}, []any{"?"}}},
 	{"annotations", 6, []any{map[string]any{"x": "y"}, map[string]any{"a/*": "?"}, map[string]any{"*": "*"}}},
 	{"selector", 10, []any{
-		map[string]any{"matchLabels": map[string]any{"app": "w*"}}, map[string]any{"matchLabels": map[string]any{"ap?": "web"}}, map[string]any{"matchLabels": map[string]any{"app": "skip"}},
+		map[string]any{"matchLabels": map[string]any{"app": "w*"}},
+		map[string]any{"matchLabels": map[string]any{"ap?": "web"}},
+		map[string]any{"matchLabels": map[string]any{"app": "skip"}},
 		map[string]any{"matchExpressions": []any{map[string]any{"key": "app", "operator": "NotIn", "values": []any{"skip"}}}},
 		map[string]any{"matchExpressions": []any{map[string]any{"key": "app", "operator": "Exists"}, map[string]any{"key": "team", "operator": "DoesNotExist"}}},
 	}},
 	{"namespaceSelector", 10, []any{
-		map[string]any{"matchLabels": map[string]any{"tier": "p*"}}, map[string]any{"matchLabels": map[string]any{"tier": "prod"}},
+		map[string]any{"matchLabels": map[string]any{"tier": "p*"}},
+		map[string]any{"matchLabels": map[string]any{"tier": "prod"}},
 		map[string]any{"matchExpressions": []any{map[string]any{"key": "tier", "operator": "In", "values": []any{"prod", "test"}}}},
 		map[string]any{"matchExpressions": []any{map[string]any{"key": "tier", "operator": "DoesNotExist"}}},
 	}},
@@ -124,7 +127,8 @@ var userFilters = []fieldValues{
 	{"clusterRoles", 0, []any{[]any{"cluster-admin"}, []any{"view*"}, []any{"view", "edit"}}},
 	{"roles", 0, []any{[]any{"default:editor"}, []any{"*:editor"}}},
 	{"subjects", 0, []any{
-		[]any{map[string]any{"kind": "User", "name": "ann*"}}, []any{map[string]any{"kind": "Group", "name": "dev"}},
+		[]any{map[string]any{"kind": "User", "name": "ann*"}},
+		[]any{map[string]any{"kind": "Group", "name": "dev"}},
 		[]any{map[string]any{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}},
 	}},
 }
