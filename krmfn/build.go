@@ -76,13 +76,29 @@ func (f *files) renderings(operands []string, c *config) []rendering {
 // are dependencies of others, and manifests in charts that Helm does not render, such as examples.
 func (f *files) tellUnused(set *fileSet, c *config) {
 	site := &set.set.Site
-	note := func(file, message, advice string) {
+	note := func(file, message, advice string) *source.Diagnostic {
 		d := source.Diagnostic{Severity: source.Info, Code: "not-rendered", Message: message}
 		d.At.File = file
 		f.diagnostics = append(f.diagnostics, d.With(advice))
+		return &f.diagnostics[len(f.diagnostics)-1]
 	}
-	for _, dir := range site.UnusedComponents() {
-		note(f.reader.Name(input.Path{}, dir), "no kustomization in the named directories uses this component, so it is not evaluated", "render a kustomization that uses it")
+	unused, named := site.UnusedComponents(), uses{}
+	if len(unused) > 0 {
+		named.find(set.set.Files, f.bounds().Read)
+	}
+	for _, dir := range unused {
+		name, by := f.reader.Name(input.Path{}, dir), named.of(dir)
+		if len(by) == 0 {
+			note(name, "no kustomization in the named directories uses this component, so it is not evaluated", "render a kustomization that uses it")
+			continue
+		}
+		counts := make(makes, len(makers))
+		for _, one := range by {
+			counts[one.maker]++
+		}
+		what, programs := counts.name()
+		d := note(name, "no kustomization in the named directories uses this component, only "+what+", so it is not evaluated", adviseMade(programs))
+		d.Related = []source.Place{{At: by[0].at, Name: "used here"}}
 	}
 	for _, dir := range site.DependencyCharts() {
 		if !hasReleases(c, dir) {

@@ -1,8 +1,10 @@
 package krmfn
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -10,28 +12,60 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
-// makers are kinds from which controllers in the cluster create other objects. program is a
-// command that prints these objects. fields are those that change the objects of a directory, which may be
-// evaluated without them.
-var makers = []struct {
-	group, kind, one, many, program string
-	fields                          []change.Path
-}{
-	{
-		"kustomize.toolkit.fluxcd.io", "Kustomization", "Kustomization of Flux", "Kustomizations of Flux", "flux build kustomization",
-		below("spec", "commonMetadata", "components", "images", "namePrefix", "nameSuffix", "patches", "patchesJson6902", "patchesStrategicMerge", "postBuild", "targetNamespace"),
-	},
-	{"helm.toolkit.fluxcd.io", "HelmRelease", "HelmRelease of Flux", "HelmReleases of Flux", "helm template", below("spec", "postRenderers")},
-	{"argoproj.io", "Application", "Application of Argo CD", "Applications of Argo CD", "argocd app manifests", below("spec.source", "helm", "kustomize", "plugin")},
-	{"argoproj.io", "ApplicationSet", "ApplicationSet of Argo CD", "ApplicationSets of Argo CD", "argocd app manifests", below("spec.template.spec.source", "helm", "kustomize", "plugin")},
+// maker is a kind from which a controller in the cluster creates other objects.
+type maker struct {
+	group, kind, one, many string
+	// program is a command that prints these objects.
+	program string
+	// sources are the fields that name a directory, as a map with a path, or a list of such maps. fields of these
+	// maps change the objects of the directory, which may be evaluated without them.
+	sources []string
+	fields  []string
+	// components is the field of such a map with paths of components of kustomize, relative to its path.
+	components string
 }
 
-// below returns the paths of fields of a map.
-func below(parent string, fields ...string) (paths []change.Path) {
-	for _, field := range fields {
-		paths = append(paths, change.Keys(append(strings.Split(parent, "."), field)...))
+var makers = []maker{
+	{
+		"kustomize.toolkit.fluxcd.io", "Kustomization", "Kustomization of Flux", "Kustomizations of Flux", "flux build kustomization",
+		[]string{"spec"},
+		[]string{"commonMetadata", "components", "images", "namePrefix", "nameSuffix", "patches", "patchesJson6902", "patchesStrategicMerge", "postBuild", "targetNamespace"},
+		"components",
+	},
+	{"helm.toolkit.fluxcd.io", "HelmRelease", "HelmRelease of Flux", "HelmReleases of Flux", "helm template", []string{"spec"}, []string{"postRenderers"}, ""},
+	{
+		"argoproj.io", "Application", "Application of Argo CD", "Applications of Argo CD", "argocd app manifests",
+		[]string{"spec.source", "spec.sources"},
+		[]string{"helm", "kustomize", "plugin"},
+		"kustomize.components",
+	},
+	{
+		"argoproj.io", "ApplicationSet", "ApplicationSet of Argo CD", "ApplicationSets of Argo CD", "argocd app manifests",
+		[]string{"spec.template.spec.source", "spec.template.spec.sources"},
+		[]string{"helm", "kustomize", "plugin"},
+		"kustomize.components",
+	},
+}
+
+// field returns the path of a field of maps.
+func field(name string) change.Path { return change.Keys(strings.Split(name, ".")...) }
+
+// directories returns the positions in an object of the maps that name a directory.
+func (m *maker) directories(object map[string]any) (paths []change.Path) {
+	for _, name := range m.sources {
+		path := field(name)
+		value, _ := path.Get(object)
+		switch v := value.(type) {
+		case map[string]any:
+			paths = append(paths, path)
+		case []any:
+			for i := range v {
+				paths = append(paths, path.Index(i))
+			}
+		}
 	}
 	return paths
 }
@@ -39,7 +73,7 @@ func below(parent string, fields ...string) (paths []change.Path) {
 // tellUnseen returns a note about manifests from which the cluster creates other objects.
 // Policies change those in the cluster, but preadmit does not see them.
 func tellUnseen(streams []*manifest.Stream) []source.Diagnostic {
-	counts, applied := make([]int, len(makers)), map[string]int{}
+	counts, applied := make(makes, len(makers)), map[string]int{}
 	var first source.Position
 	for _, s := range streams {
 		for _, d := range s.Documents() {
@@ -50,28 +84,53 @@ func tellUnseen(streams []*manifest.Stream) []source.Diagnostic {
 			if counts[i]++; !first.IsKnown() {
 				first = d.At(nil)
 			}
-			for _, field := range makers[i].fields {
-				if value, _ := field.Get(d.Object()); value != nil {
-					applied[field[len(field)-1].Key]++
-				}
+			for _, name := range makers[i].changed(d.Object()) {
+				applied[name]++
 			}
 		}
 	}
-	var what, programs []string
-	for i, n := range counts {
-		if n > 0 {
-			what = append(what, plural(n, makers[i].one, makers[i].many))
-			if !slices.Contains(programs, makers[i].program) {
-				programs = append(programs, makers[i].program)
-			}
-		}
-	}
-	if len(what) == 0 {
+	what, programs := counts.name()
+	if what == "" {
 		return nil
 	}
 	note := source.Diagnostic{At: first, Severity: source.Info, Code: "made-in-cluster"}.
-		Saying(source.Messagef("objects that the cluster creates from %s are not evaluated%s", source.Literal(strings.Join(what, ", ")), source.Literal(notApplied(applied))))
-	return []source.Diagnostic{note.With("render them and evaluate the output: preadmit exec -- PROGRAM, with " + source.Alternatives(programs))}
+		Saying(source.Messagef("objects that the cluster creates from %s are not evaluated%s", source.Literal(what), source.Literal(notApplied(applied))))
+	return []source.Diagnostic{note.With(adviseMade(programs))}
+}
+
+// makes are how many there are of each of the makers.
+type makes []int
+
+// name describes them, and the programs that print what they make.
+func (n makes) name() (what string, programs []string) {
+	var parts []string
+	for i, m := range makers {
+		if n[i] > 0 {
+			parts = append(parts, plural(n[i], m.one, m.many))
+			if !slices.Contains(programs, m.program) {
+				programs = append(programs, m.program)
+			}
+		}
+	}
+	return strings.Join(parts, ", "), programs
+}
+
+// adviseMade says how to evaluate what programs print.
+func adviseMade(programs []string) string {
+	return "render them and evaluate the output: preadmit exec -- PROGRAM, with " + source.Alternatives(programs)
+}
+
+// changed returns the fields of an object that change what its directories have.
+func (m *maker) changed(object map[string]any) (names []string) {
+	for _, name := range m.fields {
+		if slices.ContainsFunc(m.directories(object), func(at change.Path) bool {
+			value, _ := at.Key(name).Get(object)
+			return value != nil
+		}) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // notApplied says which fields change the objects in the cluster, with how many objects have each of them.
@@ -97,6 +156,85 @@ func makerOf(kind gvk.Kind) int {
 		}
 	}
 	return -1
+}
+
+// use is a place that names a directory for a controller.
+type use struct {
+	// maker is the index of its kind.
+	maker int
+	at    source.Position
+	// file is the path of its file, whose directory is in the repository that the directory is in.
+	file string
+}
+
+// uses has the places that name directories, by the paths of these. Paths are relative to the root of a repository,
+// of which only that it is above the file is known.
+type uses map[string][]use
+
+// find adds the places in files that name directories.
+func (u uses) find(files []input.File, read readFunc) {
+	for _, f := range files {
+		if !slices.ContainsFunc(makers, func(m maker) bool { return bytes.Contains(f.Text, []byte(m.group)) }) {
+			continue
+		}
+		stream, _ := read(f.Name, f.Text) // whoever evaluates the file reports its mistakes
+		for _, d := range stream.Documents() {
+			if i := makerOf(d.Kind()); i >= 0 {
+				u.add(i, d, f.Found)
+			}
+		}
+	}
+}
+
+// add adds the directories that an object names, and the components that it adds to them.
+func (u uses) add(kind int, d *manifest.Document, file string) {
+	m, object := &makers[kind], d.Object()
+	text := func(at change.Path) string {
+		value, _ := at.Get(object)
+		name, _ := value.(string)
+		return name
+	}
+	for _, at := range m.directories(object) {
+		dir := text(at.Key("path"))
+		if strings.Contains(dir, "{{") || strings.Contains(dir, "${") {
+			dir = "" // it differs by generated object
+		}
+		u.note(dir, use{kind, d.At(at.Key("path")), file})
+		if m.components == "" {
+			continue
+		}
+		components := slices.Concat(at, field(m.components))
+		items, _ := components.Get(object)
+		list, _ := items.([]any)
+		for i := range list {
+			u.note(filepath.Join(dir, text(components.Index(i))), use{kind, d.At(components.Index(i)), file})
+		}
+	}
+}
+
+func (u uses) note(name string, one use) {
+	for name = filepath.ToSlash(filepath.Clean(name)); strings.HasPrefix(name, "../"); {
+		name = name[len("../"):]
+	}
+	if name = strings.TrimPrefix(name, "/"); name != "" && name != "." && name != ".." {
+		u[name] = append(u[name], one)
+	}
+}
+
+// of returns the places that name a directory, which may be several of one object.
+func (u uses) of(dir string) (found []use) {
+	for root := filepath.Dir(dir); root != filepath.Dir(root); root = filepath.Dir(root) {
+		below, err := filepath.Rel(root, dir)
+		if err != nil {
+			break
+		}
+		for _, one := range u[filepath.ToSlash(below)] {
+			if input.IsWithin(one.file, root) {
+				found = append(found, one)
+			}
+		}
+	}
+	return found
 }
 
 // adviseVariables adds advice to errors in lines with variables, which Flux substitutes after

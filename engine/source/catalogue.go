@@ -416,7 +416,7 @@ var streams = []Entry{
 	},
 	{
 		Code: "not-rendered", Severities: infos, Title: "Charts and kustomizations are not rendered",
-		Cause:  "A directory contains charts or kustomizations. Preadmit starts the programs that render them only on request, so it reads the files in the directory as they are. With `--build`, the note is about what no program renders: a component that no kustomization uses, a chart by itself that is a dependency of another chart, and a manifest in a chart that is neither in `templates` nor in `crds`, such as an example. It is also about the objects that Helm creates only for `helm test`: installing a release does not create them.",
+		Cause:  "A directory contains charts or kustomizations. Preadmit starts the programs that render them only on request, so it reads the files in the directory as they are. With `--build`, the note is about what no program renders: a component that no kustomization uses (the note names the Kustomizations of Flux and Applications of Argo CD that do), a chart by itself that is a dependency of another chart, and a manifest in a chart that is neither in `templates` nor in `crds`, such as an example. It is also about the objects that Helm creates only for `helm test`: installing a release does not create them.",
 		Advice: "Render all of them with `--build`, or one of them with `preadmit exec`. If a dependency is also installed by itself, write its releases into `.preadmit.yaml`. To evaluate manifests that nothing renders, name them in a run without `--build`. To evaluate the tests of a chart, too, use `preadmit exec -- helm template CHART`.",
 	},
 	{
