@@ -2,6 +2,7 @@ package krmfn
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/triage"
 )
 
 // Templates of Helm have functions such as randAlphaNum, genSelfSignedCert and now. What they return is not
@@ -122,6 +124,69 @@ func (o *origins) templateOf(i int, d *manifest.Document) string {
 		return o.found[i].made.kind
 	}
 	return ""
+}
+
+// lasting returns IDs that stay from run to run for the objects that findings are about and whose names vary: with
+// an asterisk for what varies in the name.
+func (a *admission) lasting(ctx context.Context, findings []triage.Finding) map[string]string {
+	about := map[string]bool{}
+	for _, f := range findings {
+		about[f.Subject] = true
+	}
+	ids, applications := map[*manifest.Document]string{}, map[string]bool{}
+	if a.outcome != nil {
+		for _, m := range a.outcome.Manifests {
+			if about[m.ID] {
+				ids[m.Document], applications[m.Document.At(nil).File] = m.ID, true
+			}
+		}
+	}
+	var all []*origins
+	for _, name := range slices.Sorted(maps.Keys(applications)) {
+		if o := a.places[name]; o != nil && o.isHelm() {
+			all = append(all, o)
+		}
+	}
+	others := make([]map[*manifest.Document]*manifest.Document, len(all))
+	inParallel(len(all), func(i int) {
+		if again, err := all[i].again(ctx); err == nil {
+			others[i] = counterparts(all[i], again)
+		}
+	})
+	lasting := map[string]string{}
+	for _, pairs := range others {
+		for d, other := range pairs {
+			if id, ok := strings.CutSuffix(ids[d], d.Name()); ok && d.Name() != other.Name() {
+				lasting[ids[d]] = id + constant(d.Name(), other.Name())
+			}
+		}
+	}
+	return lasting
+}
+
+// constant returns a name with an asterisk for what is different in another one. The parts between hyphens and
+// dots are compared, and not characters, of which random ones may be the same.
+func constant(name, other string) string {
+	parts, others := separated(name), separated(other)
+	first, last := 0, 0
+	for first < min(len(parts), len(others))-1 && parts[first] == others[first] {
+		first++
+	}
+	for last < min(len(parts), len(others))-1-first && parts[len(parts)-1-last] == others[len(others)-1-last] {
+		last++
+	}
+	return strings.Join(parts[:first], "") + "*" + strings.Join(parts[len(parts)-last:], "")
+}
+
+// separated returns the parts of a name, and the hyphens and dots between them.
+func separated(name string) (parts []string) {
+	for {
+		i := strings.IndexAny(name, "-.")
+		if i < 0 {
+			return append(parts, name)
+		}
+		parts, name = append(parts, name[:i], name[i:i+1]), name[i+1:]
+	}
 }
 
 // renderings are two renderings of an object in the base, and two in the working tree.

@@ -227,17 +227,22 @@ func (r *reported) tellBuilt(ctx context.Context, p *Process) {
 // buildEach evaluates renderings in parallel.
 func (r *reported) buildEach(ctx context.Context, p *Process, f *files, sets map[*config]*engine.Set, all []rendering) []rendered {
 	results := make([]rendered, len(all))
+	inParallel(len(all), func(i int) { results[i] = r.buildOne(ctx, p, f, sets[all[i].config], all[i]) })
+	return results
+}
+
+// inParallel calls do with the numbers below n, on all processors.
+func inParallel(n int, do func(int)) {
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range all {
+	for i := range n {
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			results[i] = r.buildOne(ctx, p, f, sets[all[i].config], all[i])
+			do(i)
 		})
 	}
 	wait.Wait()
-	return results
 }
 
 // compileAll compiles the policies for each of the configs of applications; nil if there are errors.

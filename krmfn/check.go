@@ -53,7 +53,7 @@ func (p *Process) inspect(ctx context.Context, c *config, f *files) *inspection 
 	} else {
 		r.run = p.admit(ctx, c, f, nil, nil)
 	}
-	j := p.judge(c, r.run)
+	j := p.judge(ctx, c, r.run)
 	if a := r.run; a.outcome != nil && !a.unread {
 		j.findings = append(j.findings, j.decisions.unused(c, c.given.operands, false)...)
 	}
@@ -69,8 +69,8 @@ type judged struct {
 }
 
 // judge returns the findings of a run.
-func (p *Process) judge(c *config, a *admission) judged {
-	d := p.decide(c, a, nil, false)
+func (p *Process) judge(ctx context.Context, c *config, a *admission) judged {
+	d := p.decide(ctx, c, a, nil, false)
 	findings := slices.DeleteFunc(a.diagnostics, func(found source.Diagnostic) bool {
 		_, isSet := d.rules.Severities[found.Code]
 		switch {

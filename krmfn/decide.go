@@ -49,7 +49,7 @@ type baseline struct {
 
 // decide applies the decisions of a team to the findings of a run: its diagnostics and, if r is not nil,
 // the changes in a report. output says that the run is for its output.
-func (p *Process) decide(c *config, a *admission, r *report.Report, output bool) *decisions {
+func (p *Process) decide(ctx context.Context, c *config, a *admission, r *report.Report, output bool) *decisions {
 	d := &decisions{process: p, command: c.given.command, rules: &triage.Rules{}}
 	if c.options.Base != "" {
 		d.command, d.base, r = comparing, report.InState(c.options.Base, ""), nil
@@ -80,7 +80,7 @@ func (p *Process) decide(c *config, a *admission, r *report.Report, output bool)
 			findings = append(findings, f)
 		}
 	}
-	a.decided(d.fresh(c, findings, r, a.outcome != nil && !a.unread))
+	a.decided(d.fresh(ctx, c, a, findings, r))
 	if n := d.judge.Accepted; n > 0 {
 		fmt.Fprintf(p.Stderr, "preadmit: %s accepted in %s\n", plural(n, "finding is", "findings are"), source.Printable(c.given.file.Name))
 	}
@@ -220,17 +220,19 @@ func (d *decisions) entry(f triage.Finding) triage.Entry {
 
 // fresh returns the findings that the baseline does not have, and leaves only such changes in a report.
 // With --write-baseline, the baseline has all that it may have. Only a complete run says what is gone.
-func (d *decisions) fresh(c *config, findings []triage.Finding, r *report.Report, isComplete bool) (fresh []triage.Finding) {
+func (d *decisions) fresh(ctx context.Context, c *config, a *admission, findings []triage.Finding, r *report.Report) (fresh []triage.Finding) {
 	var known []bool
 	edits, accepted := d.edits(r)
 	if d.baseline != nil {
-		for _, f := range findings {
+		all := slices.Concat(findings, edits)
+		lasting := a.lasting(ctx, all)
+		for _, f := range all {
+			if id := lasting[f.Subject]; id != "" {
+				f.Subject = id
+			}
 			d.found = append(d.found, d.entry(f))
 		}
-		for _, f := range edits {
-			d.found = append(d.found, d.entry(f))
-		}
-		known = d.compare(c, isComplete)
+		known = d.compare(c, a.outcome != nil && !a.unread)
 	}
 	isKnown := func(i int) bool { return accepted[i] || known != nil && known[i+len(findings)] }
 	for i, f := range findings {

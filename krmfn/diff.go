@@ -35,7 +35,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 		r = p.reportOn(ctx, given)
 		r.conclude(r.manifests, nil)
 	}
-	d := p.decide(&r.config, r.run, r.report, false)
+	d := p.decide(ctx, &r.config, r.run, r.report, false)
 	if r.run.outcome != nil {
 		r.run.add(d.unused(&r.config, given.operands, true)...)
 	}

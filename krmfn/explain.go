@@ -86,7 +86,7 @@ func (p *Process) isColored(c *config) bool {
 // do not apply.
 func (p *Process) explain(ctx context.Context, given arguments) int {
 	r := p.reportOn(ctx, given)
-	p.decide(&r.config, r.run, nil, false)
+	p.decide(ctx, &r.config, r.run, nil, false)
 	if r.config.options.Output == "html" {
 		r.conclude(r.manifests, r.run.policies)
 	} else { // the other formats show no manifest text

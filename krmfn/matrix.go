@@ -17,7 +17,7 @@ func (p *Process) matrix(ctx context.Context, given arguments) int {
 	c := &r.config
 	c.observers = append(c.observers, engine.Judge())
 	r.begin(ctx, p, p.files(c), given.operands)
-	p.decide(c, r.run, nil, false)
+	p.decide(ctx, c, r.run, nil, false)
 	if r.run.outcome == nil {
 		p.report(r.run.diagnostics, r.consequence(), c.options.Verbose)
 		return r.run.status()

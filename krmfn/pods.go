@@ -18,7 +18,7 @@ func (p *Process) pods(ctx context.Context, given arguments) int {
 	c.stock = true
 	f := p.files(&c)
 	a := p.admit(ctx, &c, f, f.stream(given.operands, &c), nil)
-	p.decide(&c, a, nil, true)
+	p.decide(ctx, &c, a, nil, true)
 	var running []*manifest.Stream
 	if a.status() == exitDone {
 		if running = a.outcome.Running(); len(running) == 0 && !c.options.AllowEmpty {

@@ -39,7 +39,7 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 	f := recorded.files(c)
 	manifests := read(f)
 	a := recorded.admit(ctx, c, f, manifests, nil)
-	p.decide(c, a, nil, true)
+	p.decide(ctx, c, a, nil, true)
 	c.requirePolicies(a.diagnostics)
 	if err := transcript.claim(p.ledger); err != nil {
 		a.add(unwritable(c.options.Report, err))

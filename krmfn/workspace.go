@@ -205,7 +205,7 @@ func (w *workspace) checkFile(ctx context.Context, last *inspected, path, text s
 		a.outcome = set.Check(ctx, nil)
 		a.add(a.outcome.Diagnostics...)
 	}
-	if now.findings = last.process.judge(c, a).findings; ctx.Err() == nil {
+	if now.findings = last.process.judge(ctx, c, a).findings; ctx.Err() == nil {
 		w.alone[path] = now
 	}
 	return now.findings, true
