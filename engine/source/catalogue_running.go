@@ -185,6 +185,11 @@ var checking = []Entry{
 		Advice: "Use a value of the field's type.",
 	},
 	{
+		Code: "field-not-stored", Severities: warnings, Title: "A server does not store what the policy writes",
+		Cause:  "In requests for an object, API servers take its status from the stored object, or drop it if the object is new, if the kind has the subresource `status`. In requests for that subresource, they take the spec from the stored object, and the metadata of custom resources. They set fields such as `metadata.uid` themselves. The policy writes such a field in requests that never change it.",
+		Advice: "Match the resource whose requests change the field, such as `deployments/status` for the status of a Deployment, or leave the field out.",
+	},
+	{
 		Code: "atomic-list", Severities: warnings, Title: "An ApplyConfiguration writes an atomic list or map",
 		Cause:  "The list, map or struct is atomic (args, nodeSelector, a label selector): it can only be replaced as a whole. API servers refuse an ApplyConfiguration that writes it.",
 		Advice: "Use a JSONPatch.",

@@ -252,6 +252,61 @@ func ServerOwned(kind *schema.Kind, path change.Path) bool {
 	return false
 }
 
+// Status is the subresource whose requests change only the status of an object.
+const Status = "status"
+
+// Unstored is why a server never stores what a policy writes to a field.
+type Unstored struct {
+	Text string
+	// Instead is the resource whose requests change the field; "" if the server sets it itself.
+	Instead string
+}
+
+// NotStored returns why kube-apiserver 1.36.3 never stores what a policy writes to a field in requests for any of the
+// subresources of an object, or for the object itself if that is ""; nil if it may store it. No subresources means that
+// they are not known.
+//
+// In requests for the status, the strategies of all kinds take the spec from the stored object, that of deployments
+// also the labels, and that of custom resources everything but the status.
+func NotStored(kind *schema.Kind, subresources []string, path change.Path) (first *Unstored) {
+	for i, name := range subresources {
+		found := notStoredIn(kind, name, path)
+		if found == nil {
+			return nil
+		}
+		if i == 0 {
+			first = found
+		}
+	}
+	return first
+}
+
+func notStoredIn(kind *schema.Kind, subresource string, path change.Path) *Unstored {
+	hasStatus := slices.Contains(kind.Subresources, Status)
+	if len(path) == 0 || !hasStatus && (subresource == Status || path[0].Key == Status) {
+		return nil
+	}
+	top, status := path[0].Key, kind.Resource+"/"+Status
+	switch {
+	case subresource == "" && top == Status && ServerOwned(kind, path):
+		return &Unstored{onlyIn(kind, path, kind.Resource, status), status}
+	case subresource == "" && ServerOwned(kind, path) && !slices.ContainsFunc(bookkeeping, path.HasPrefix):
+		return &Unstored{fmt.Sprintf("an API server sets %s of %s itself", path, kind.Title()), ""}
+	case subresource == Status && kind.Custom && top != Status && !slices.ContainsFunc(bookkeeping, path.HasPrefix),
+		subresource == Status && top == "spec",
+		subresource == Status && kind.Group == "apps" && kind.Resource == "deployments" && path.HasPrefix(change.Keys("metadata", "labels")):
+		return &Unstored{onlyIn(kind, path, status, kind.Resource), kind.Resource}
+	}
+	return nil
+}
+
+func onlyIn(kind *schema.Kind, path change.Path, in, instead string) string {
+	return fmt.Sprintf("an API server does not store %s of %s in requests for %s, only in those for %s", path, kind.Title(), in, instead)
+}
+
+// bookkeeping are fields that policies may write with an effect, although objects are not created with them.
+var bookkeeping = append(slices.Clone(Unwritable), change.Keys("metadata", "managedFields"), change.Keys("metadata", "resourceVersion"))
+
 // Unwritable are the fields that kube-apiserver 1.36.3 keeps if a policy sets them, but drops from
 // manifests.
 var Unwritable = []change.Path{change.Keys("metadata", "deletionTimestamp"), change.Keys("metadata", "deletionGracePeriodSeconds")}

@@ -19,6 +19,8 @@ type Objects struct {
 	Kind *schema.Kind
 	// Operations are the operations of their requests; nil if the policy may be evaluated on others.
 	Operations []string
+	// Subresources are those of their requests, "" for the objects themselves; nil if they may be any.
+	Subresources []string
 	// Valid says that a server has validated them against their kind.
 	Valid bool
 }

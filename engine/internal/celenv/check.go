@@ -10,6 +10,8 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/celenv/library"
 	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -53,6 +55,7 @@ const (
 	FieldUndefined = schema.FieldUndefined
 	TypeMismatch   = schema.TypeMismatch
 	AtomicList     = "atomic-list"
+	NotStored      = "field-not-stored"
 	ParentMissing  = "parent-missing"
 	AlwaysTrue     = "always-true"
 	AlwaysFalse    = "always-false"
@@ -88,9 +91,9 @@ func (e *Env) Check(objects Objects, hasParams bool, expressions []Expression) (
 		}
 		switch trees[i] = checked.NativeRep(); {
 		case x.Apply:
-			problems = append(problems, t.atomics(i, x.Text, trees[i])...)
+			problems = append(problems, slices.Concat(t.atomics(i, x.Text, trees[i]), objects.dropped(i, x.Text, trees[i]))...)
 		case x.Patch:
-			problems = append(problems, t.misfits(i, x.Text, trees[i])...)
+			problems = append(problems, objects.misfits(i, x.Text, trees[i])...)
 		}
 	}
 	problems = append(problems, t.parents(expressions, trees)...)
@@ -291,6 +294,32 @@ func (t *typed) atomics(index int, text string, checked *ast.AST) (problems []Pr
 		}
 	}))
 	return problems
+}
+
+// dropped finds fields in an ApplyConfiguration that a server does not store.
+func (o Objects) dropped(index int, text string, checked *ast.AST) (problems []Problem) {
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.StructKind || !isObject(e.AsStruct().TypeName()) {
+			return
+		}
+		owner := change.Keys(strings.Split(e.AsStruct().TypeName(), ".")[1:]...)
+		for _, entry := range e.AsStruct().Fields() {
+			field := entry.AsStructField()
+			why := admission.NotStored(o.Kind, o.Subresources, owner.Key(field.Name()))
+			if why != nil && admission.NotStored(o.Kind, o.Subresources, owner) == nil {
+				problems = append(problems, unstored(index, offsetOf(text, checked, field.Value()), why))
+			}
+		}
+	}))
+	return problems
+}
+
+func unstored(expression, offset int, why *admission.Unstored) Problem {
+	advice := "leave it out"
+	if why.Instead != "" {
+		advice = "match the resource " + why.Instead
+	}
+	return Problem{Expression: expression, Offset: offset, Code: NotStored, Text: why.Text, Advice: source.Advice{Text: advice}}
 }
 
 // offsetOf returns the byte offset of an expression in the text.

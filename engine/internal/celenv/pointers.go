@@ -119,14 +119,15 @@ func partOfPointer(tree *ast.AST, e ast.Expr) (part string, ok bool) {
 	return "", false
 }
 
-// misfits finds operations that do not fit the kind.
-func (t *typed) misfits(index int, text string, tree *ast.AST) (problems []Problem) {
+// misfits finds operations that do not fit the kind, and those whose result a server does not store.
+func (o Objects) misfits(index int, text string, tree *ast.AST) (problems []Problem) {
 	for _, l := range patchLiterals(tree) {
-		misfit := l.operation.Misfit(t.kind)
-		if misfit == nil {
-			continue
+		at := offsetOf(text, tree, terms(l.path)[0])
+		if misfit := l.operation.Misfit(o.Kind); misfit != nil {
+			problems = append(problems, Problem{Expression: index, Offset: at, Code: misfit.Code, Text: misfit.Text, Advice: misfit.Advice})
+		} else if why := admission.NotStored(o.Kind, o.Subresources, l.operation.Written()); why != nil {
+			problems = append(problems, unstored(index, at, why))
 		}
-		problems = append(problems, Problem{Expression: index, Offset: offsetOf(text, tree, terms(l.path)[0]), Code: misfit.Code, Text: misfit.Text, Advice: misfit.Advice})
 	}
 	return problems
 }

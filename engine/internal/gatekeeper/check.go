@@ -226,6 +226,9 @@ func (c *checker) misfit(kind *schema.Kind) *misfit {
 		case of.Declared(n.name) == nil && (of.Preserve || of.Elem == nil && len(of.Fields) == 0):
 			return nil
 		}
+		if why := admission.NotStored(kind, []string{""}, c.mutator.location[:depth+1].fields()); why != nil {
+			return &misfit{depth, "field-not-stored", source.Advice{Text: "change another field"}, why.Text}
+		}
 		next := of.FieldType(n.name)
 		if next == nil {
 			return &misfit{depth, "field-undefined", source.Suggest(n.name, of.FieldNames()), fmt.Sprintf("%s has no field %s: an API server drops it", kind.Title(), path)}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/preadmit/preadmit/engine/change"
 )
 
 // location is a path into an object:
@@ -71,6 +73,17 @@ func quote(name string) string {
 // hasPrefix reports whether a location begins with the nodes of another.
 func (l location) hasPrefix(prefix location) bool {
 	return len(prefix) <= len(l) && slices.EqualFunc(l[:len(prefix)], prefix, node.same)
+}
+
+// fields returns the path of the field up to the first list.
+func (l location) fields() (path change.Path) {
+	for _, n := range l {
+		if n.list {
+			break
+		}
+		path = path.Key(n.name)
+	}
+	return path
 }
 
 // endsInList reports whether the location selects an item of a list.

@@ -2,6 +2,7 @@ package jsonpatch
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,6 +50,21 @@ func (op Operation) Misfit(kind *schema.Kind) *Misfit {
 		w.to(Keys(op.From))
 	}
 	return w.misfit
+}
+
+// Written returns the path of the field that an operation writes, without indexes; nil if it is not known, or if
+// the operation is a test.
+func (op Operation) Written() (path change.Path) {
+	if !slices.Contains([]string{"add", "replace", "remove", "copy", "move"}, op.Op) {
+		return nil
+	}
+	for _, key := range Keys(op.Path) {
+		if key == AnyKey || key == AnyKeys {
+			break
+		}
+		path = path.Key(key)
+	}
+	return path
 }
 
 // escapes reports a ~ that escapes nothing. A server takes it for a part of the key.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -52,7 +53,6 @@ func (r *rule) checkPatches(kinds []*schema.Kind) []source.Diagnostic {
 
 // asks reports whether the rule tests an object before it changes it.
 func (r *rule) asks(m policy.Node) bool {
-	isCondition := func(a anchor) bool { return a != addAnchor }
 	return r.root.At("preconditions").Given() || r.root.At("celPreconditions").Given() || r.root.At("exclude").Given() ||
 		hasAnchor(m.At("patchStrategicMerge").Value, isCondition)
 }
@@ -103,7 +103,8 @@ func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found
 		name := k.Group + " " + k.Kind.Kind
 		versions[name]++
 		misfits[name] = append(misfits[name], misfitsOf(n.At(strategicPatch), k.Type(), k, nil)...)
-		misfits[name] = append(misfits[name], misfitOperations(n, k)...)
+		misfits[name] = append(misfits[name], misfitOperations(n, k, r.subresources(k))...)
+		misfits[name] = append(misfits[name], unstoredFields(n.At(strategicPatch), k, r.subresources(k), nil)...)
 	}
 	var first []misfit
 	for _, name := range slices.Sorted(maps.Keys(misfits)) {
@@ -161,8 +162,8 @@ func misfitsOf(n policy.Node, t *schema.Type, k *schema.Kind, field change.Path)
 	return []misfit{{n.Path, 0, "type-mismatch", fmt.Sprintf("%s of %s is %s, and the patch writes %s", field, k.Title(), typeWord(t), valueWord(n.Value)), source.Advice{Text: "write a value of the field's type"}}}
 }
 
-// misfitOperations compares the JSON Patches at n with a kind.
-func misfitOperations(n policy.Node, k *schema.Kind) (found []misfit) {
+// misfitOperations compares the JSON Patches at n with a kind. subresources are those of the requests.
+func misfitOperations(n policy.Node, k *schema.Kind, subresources []string) (found []misfit) {
 	for _, key := range []string{"patchesJson6902", "patches"} {
 		patch := n.At(key)
 		text, isText := patch.Value.(string)
@@ -179,13 +180,57 @@ func misfitOperations(n policy.Node, k *schema.Kind) (found []misfit) {
 				m.path, m.offset = patch.Path, read+max(strings.Index(text[read:], item.At("path").Text()), 0)
 				read = m.offset
 			}
-			if wrong := knownOperation(item).Misfit(k); wrong != nil {
+			op := knownOperation(item)
+			if wrong := op.Misfit(k); wrong != nil {
 				m.code, m.text, m.advice = wrong.Code, wrong.Text, wrong.Advice
 				found = append(found, m)
+			} else if why := admission.NotStored(k, subresources, op.Written()); why != nil {
+				found = append(found, m.unstored(why))
 			}
 		}
 	}
 	return found
+}
+
+// unstoredFields returns the fields in a part of a patch that no server stores. A part with anchors may be a condition.
+func unstoredFields(n policy.Node, k *schema.Kind, subresources []string, field change.Path) (found []misfit) {
+	object, _ := n.Value.(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		inner := policy.Node{Value: object[key], Path: n.Path.Key(key)}
+		switch why := admission.NotStored(k, subresources, field.Key(key)); {
+		case strings.Contains(key, "{{"):
+		case why == nil:
+			found = append(found, unstoredFields(inner, k, subresources, field.Key(key))...)
+		case !hasAnchor(inner.Value, isCondition):
+			found = append(found, misfit{path: inner.Path, offset: atKey}.unstored(why))
+		}
+	}
+	return found
+}
+
+// unstored returns the misfit of a part that writes what no server stores.
+func (m misfit) unstored(why *admission.Unstored) misfit {
+	m.code, m.text, m.advice = "field-not-stored", why.Text, source.Advice{Text: "leave it out"}
+	if _, isStatus := strings.CutSuffix(why.Instead, "/"+admission.Status); isStatus {
+		m.advice.Text = "match the subresource: KIND/" + admission.Status
+	} else if why.Instead != "" {
+		m.advice.Text = "match the kind without the subresource"
+	}
+	return m
+}
+
+// isCondition reports whether an anchor compares instead of writing.
+func isCondition(a anchor) bool { return a != addAnchor }
+
+// subresources returns those of the requests whose objects the rule changes.
+func (r *rule) subresources(k *schema.Kind) (names []string) {
+	if len(r.targets) > 0 || r.match.covers(k.Kind) {
+		names = append(names, "")
+	}
+	if len(r.targets) == 0 && r.match.coversStatus(k.Kind) {
+		names = append(names, admission.Status)
+	}
+	return names
 }
 
 // knownOperation returns an operation without what variables decide.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -223,6 +224,17 @@ func (f filter) covers(kind gvk.Kind) bool {
 
 func (b *block) selects(kind gvk.Kind) bool {
 	return len(b.kinds) == 0 || slices.ContainsFunc(b.kinds, func(s kindSelector) bool { return s.matches(kind) })
+}
+
+// coversStatus reports whether a filter may select requests for the status of objects of a kind.
+func (f filter) coversStatus(kind gvk.Kind) bool {
+	return slices.ContainsFunc(f.blocks(), func(b *block) bool {
+		return len(b.kinds) == 0 || slices.ContainsFunc(b.kinds, func(s kindSelector) bool {
+			isStatus := s.sub != "" && wildcard.Match(s.sub, admission.Status)
+			s.sub = ""
+			return isStatus && s.matches(kind)
+		})
+	})
 }
 
 // matchRule returns the reason why a rule does not match, "" if it matches.

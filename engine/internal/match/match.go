@@ -115,6 +115,23 @@ func (m *Resources) Names() []Name {
 	return names
 }
 
+// Subresources returns the subresources that the rules name, sorted: "" for objects themselves. It is nil if the
+// rules cover any subresource.
+func (m *Resources) Subresources() []string {
+	var names []string
+	for _, rule := range m.rules {
+		for _, resource := range rule.resources {
+			_, sub, _ := strings.Cut(resource, "/")
+			if sub == "*" {
+				return nil
+			}
+			names = append(names, sub)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Covers reports whether the rules of the block cover the request, or may cover it, whatever its
 // selectors say. It needs no object.
 func (m *Resources) Covers(r Request) bool {
@@ -123,8 +140,11 @@ func (m *Resources) Covers(r Request) bool {
 }
 
 // CoversKind reports whether the rules of the block may cover an object of a kind.
-func (m *Resources) CoversKind(kind *schema.Kind) bool {
-	q := &Request{Kind: kind}
+func (m *Resources) CoversKind(kind *schema.Kind) bool { return m.CoversSubresource(kind, "") }
+
+// CoversSubresource reports whether the rules of the block may cover a subresource of an object of a kind.
+func (m *Resources) CoversSubresource(kind *schema.Kind, subresource string) bool {
+	q := &Request{Kind: kind, Subresource: subresource}
 	return len(m.rules) == 0 || slices.ContainsFunc(m.rules, func(r rule) bool {
 		return r.resource(q) != NoRule && (!m.exact || r.concerns(kind))
 	})

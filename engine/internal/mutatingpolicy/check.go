@@ -41,7 +41,7 @@ func (p *program) Check(schemas *schema.Registry, _ *policy.Kept) []source.Diagn
 				checked.Add(item.At("expression"), celenv.Expression{})
 			}
 		}
-		for _, finding := range checked.Check(policydoc.Requests{Kinds: policydoc.KindsOf(constraints, schemas, isHidden)}) {
+		for _, finding := range checked.Check(policydoc.Requests{Kinds: policydoc.KindsOf(constraints, schemas, isHidden), Subresources: constraints.Subresources()}) {
 			if finding.Code == celenv.AtomicList {
 				if d.serverSideApply {
 					continue

@@ -60,20 +60,24 @@ func (c *Checked) AddPolicy(spec policy.Node) {
 type Requests struct {
 	// Kinds are the kinds of their objects that have a schema, as the policy sees them.
 	Kinds []*schema.Kind
-	// Operations and Valid: see celenv.Objects.
-	Operations []string
-	Valid      bool
+	// Operations, Subresources and Valid: see celenv.Objects.
+	Operations, Subresources []string
+	Valid                    bool
 }
 
 // KindsOf returns the kinds with a schema that a match block selects, as the policy sees them,
 // except for hidden kinds; see schema.Registry.Checked.
 func KindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool) []*schema.Kind {
-	return schemas.Checked(kindsOf(constraints, schemas, isHidden, policy.Create, policy.Update))
+	subresources := []string{""}
+	if slices.Contains(constraints.Subresources(), admission.Status) { // its requests have the whole object
+		subresources = append(subresources, admission.Status)
+	}
+	return schemas.Checked(kindsOf(constraints, schemas, isHidden, subresources, policy.Create, policy.Update))
 }
 
 // RequestsOf returns the requests that a match block selects, except those for hidden kinds.
 func RequestsOf(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool) Requests {
-	r := Requests{Kinds: KindsOf(constraints, schemas, isHidden)}
+	r := Requests{Kinds: KindsOf(constraints, schemas, isHidden), Subresources: constraints.Subresources()}
 	if isCommon := len(r.Kinds) == 1 && r.Kinds[0].Unknown; !isCommon && namedKinds(constraints, schemas) != nil {
 		r.Operations = constraints.Operations()
 	}
@@ -95,9 +99,9 @@ func CoveredKinds(constraints *match.Resources, schemas *schema.Registry, isHidd
 		return nil
 	}
 	all := []policy.Operation{policy.Create, policy.Update, "DELETE"}
-	c := &Covering{Covered: kindsOf(constraints, schemas, isHidden, all...)}
+	c := &Covering{Covered: kindsOf(constraints, schemas, isHidden, []string{""}, all...)}
 	if len(c.Covered) == 0 && !slices.Contains(operations, "CONNECT") && !slices.ContainsFunc(named, isHidden) {
-		for _, request := range requestsFor(constraints, named[0], schemas, all) {
+		for _, request := range requestsFor(constraints, named[0], schemas, []string{""}, all) {
 			if slices.Contains(operations, request.Operation) {
 				c.Why = constraints.Uncovered(request)
 			}
@@ -123,12 +127,13 @@ func namedKinds(constraints *match.Resources, schemas *schema.Registry) (kinds [
 	return kinds
 }
 
-// kindsOf returns the kinds, as the policy sees them, that a match block selects in requests of the operations.
-func kindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool, operations ...policy.Operation) []*schema.Kind {
+// kindsOf returns the kinds, as the policy sees them, that a match block selects in requests of the operations for
+// any of the subresources.
+func kindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden func(*schema.Kind) bool, subresources []string, operations ...policy.Operation) []*schema.Kind {
 	all := schemas.Kinds()
 	may := map[*schema.Kind]bool{}
 	for _, k := range all {
-		if constraints.CoversKind(k) {
+		if slices.ContainsFunc(subresources, func(name string) bool { return constraints.CoversSubresource(k, name) }) {
 			may[k] = true
 			for _, other := range schemas.Versions(k) {
 				may[other] = true
@@ -140,7 +145,7 @@ func kindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden fu
 		if k.Resource == "" || k.Unknown || isHidden(k) || !may[k] {
 			continue
 		}
-		for _, request := range requestsFor(constraints, k, schemas, operations) {
+		for _, request := range requestsFor(constraints, k, schemas, subresources, operations) {
 			if under := constraints.Under(request); under != nil && !slices.Contains(kinds, under) {
 				kinds = append(kinds, under)
 			}
@@ -149,15 +154,17 @@ func kindsOf(constraints *match.Resources, schemas *schema.Registry, isHidden fu
 	return kinds
 }
 
-// requestsFor returns requests for an object of a kind, with the names that the rules cover.
-func requestsFor(constraints *match.Resources, k *schema.Kind, schemas *schema.Registry, operations []policy.Operation) (requests []match.Request) {
+// requestsFor returns requests for subresources of an object of a kind, with the names that the rules cover.
+func requestsFor(constraints *match.Resources, k *schema.Kind, schemas *schema.Registry, subresources []string, operations []policy.Operation) (requests []match.Request) {
 	for _, operation := range operations {
 		for _, name := range append(constraints.ObjectNames(), "any") {
 			request := match.Request{Kind: k, Operation: string(operation), Name: name, Schemas: schemas}
 			if k.Namespaced {
 				request.Namespace = "default"
 			}
-			requests = append(requests, request)
+			for _, request.Subresource = range subresources {
+				requests = append(requests, request)
+			}
 		}
 	}
 	return requests
@@ -197,7 +204,7 @@ func (c *Checked) checkTypes(r Requests) []source.Diagnostic {
 	at := map[spot]*troubled{}
 	var first []celenv.Problem
 	for _, kind := range kinds {
-		problems, err := c.Env.Check(celenv.Objects{Kind: kind, Operations: r.Operations, Valid: r.Valid}, c.HasParams, c.Expressions)
+		problems, err := c.Env.Check(celenv.Objects{Kind: kind, Operations: r.Operations, Subresources: r.Subresources, Valid: r.Valid}, c.HasParams, c.Expressions)
 		if err != nil {
 			return nil
 		}
