@@ -57,7 +57,7 @@ func (p *Process) base(ctx context.Context, name string) (b *base, remove func()
 		}
 	}()
 	b.tree = filepath.Join(input.RealPath(parent), "tree")
-	if err := p.checkOut(ctx, commit, b.tree, filepath.Join(parent, "index")); err != nil {
+	if err := p.checkOut(ctx, commit, b.root, b.tree); err != nil {
 		return nil, nil, fmt.Errorf("--base: %q cannot be checked out: %w", name, err)
 	}
 	if b.dir, err = b.inTree(p.Dir); err == nil {
@@ -66,17 +66,51 @@ func (p *Process) base(ctx context.Context, name string) (b *base, remove func()
 	return b, remove, err
 }
 
-// checkOut writes the files of a commit to a new directory, and nothing to the repository: a worktree that is
-// added to it is read by other runs of git while it is half written, and stays if we are killed.
-func (p *Process) checkOut(ctx context.Context, commit, tree, index string) error {
-	if err := os.Mkdir(tree, 0o777); err != nil {
+// checkOut writes the files of a commit to a directory that is new or empty, and nothing to the repository: a worktree
+// that is added to it is read by other runs of git while it is half written, and stays if we are killed. root is the
+// working tree. options say which repository it is, if it is another one than that of the process.
+func (p *Process) checkOut(ctx context.Context, commit, root, tree string, options ...string) error {
+	if err := os.MkdirAll(tree, 0o777); err != nil {
 		return err
 	}
-	_, err := p.gitWith(ctx, []string{"GIT_INDEX_FILE=" + index},
-		"-c", "core.hooksPath="+os.DevNull, // hooks would run programs, for files that only we read
+	index, err := os.MkdirTemp(filepath.Dir(tree), ".preadmit-index-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(index) }()
+	in := []string{"GIT_INDEX_FILE=" + filepath.Join(index, "index")}
+	options = append(
+		options, "-c", "core.hooksPath="+os.DevNull, // hooks would run programs, for files that only we read
 		"-c", "core.fsmonitor=false", "-c", "core.splitIndex=false", // both write to the repository
-		"--work-tree="+tree, "read-tree", "--reset", "-u", commit)
-	return err
+		"--work-tree="+tree)
+	if _, err := p.gitWith(ctx, in, append(options, "read-tree", "--no-recurse-submodules", "--reset", "-u", commit)...); err != nil {
+		return err
+	}
+	if !exists(filepath.Join(tree, ".gitmodules")) {
+		return nil
+	}
+	entries, err := p.gitWith(ctx, in, append(options, "ls-files", "--stage", "--full-name", "-z", "--", tree)...)
+	if err != nil {
+		return err
+	}
+	return p.checkOutSubmodules(ctx, strings.Split(entries, "\x00"), root, tree)
+}
+
+// checkOutSubmodules checks out the submodules among the entries of an index that the working tree has, too.
+func (p *Process) checkOutSubmodules(ctx context.Context, entries []string, root, tree string) error {
+	for _, entry := range entries {
+		about, name, _ := strings.Cut(entry, "\t")
+		words := strings.Fields(about)
+		repository := filepath.Join(root, filepath.FromSlash(name), ".git")
+		if len(words) != 3 || words[0] != "160000" || !exists(repository) {
+			continue
+		}
+		path := filepath.FromSlash(name)
+		if err := p.checkOut(ctx, words[1], filepath.Join(root, path), filepath.Join(tree, path), "--git-dir="+repository); err != nil {
+			return fmt.Errorf("submodule %s: %w; fetch the commit in the submodule: git submodule foreach git fetch --unshallow", name, err)
+		}
+	}
+	return nil
 }
 
 func isDirectory(path string) bool {

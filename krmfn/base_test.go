@@ -67,6 +67,40 @@ func (r repository) diff(ctx context.Context, dir string, args ...string) (statu
 	return status, out.String(), said.String()
 }
 
+// TestBaseSubmodules shows that the base has the submodules of the working tree, each at its own commit, and
+// that nothing in their repositories changes.
+func TestBaseSubmodules(t *testing.T) {
+	inner, middle, r := newRepository(t), newRepository(t), newRepository(t)
+	inner.commit(map[string]string{"a.yaml": configMap("inner", "a")})
+	middle.commit(map[string]string{"a.yaml": configMap("middle", "a")})
+	middle.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner.dir, "inner")
+	middle.commit(nil)
+	r.commit(map[string]string{"a.yaml": configMap("a", "a"), "policy.yaml": basePolicy})
+	r.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", middle.dir, "sub")
+	r.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive")
+	r.git("config", "submodule.recurse", "true")
+	r.commit(nil)
+	status := func() string {
+		return r.git("status", "--porcelain") + r.git("submodule", "status", "--recursive") + r.git("-C", "sub", "config", "core.worktree")
+	}
+	before := status()
+	if status, stdout, stderr := r.diff(t.Context(), "", "--base", "HEAD", "-p", "policy.yaml", "."); status != 0 || stdout != "" {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	writeFile(t, filepath.Join(r.dir, "sub/inner/a.yaml"), configMap("inner", "b"))
+	r.git("-C", "sub/inner", "commit", "-q", "-a", "-m", "b")
+	if status, stdout, stderr := r.diff(t.Context(), "sub", "--base", "HEAD", "-p", "../policy.yaml", "."); status != 1 || !strings.Contains(stdout, "-  value: a\n+  value: b\n") {
+		t.Errorf("within the submodule: status %d: %s%s", status, stdout, stderr)
+	}
+	if status, stdout, stderr := r.diff(t.Context(), "", "--base", "HEAD", "-p", "policy.yaml", "."); status != 1 || !strings.Contains(stdout, "-  value: a\n+  value: b\n") || strings.Contains(stdout, "middle") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	r.git("-C", "sub/inner", "reset", "-q", "--hard", "HEAD~1")
+	if after := status(); after != before {
+		t.Errorf("got %s, want %s", after, before)
+	}
+}
+
 func configMap(name, value string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: shop}\ndata: {value: " + value + "}\n"
 }
