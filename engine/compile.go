@@ -52,19 +52,19 @@ type Set struct {
 // diagnostics contain errors, there is no Set. Warnings are reported by every Run instead, because
 // policies among the manifests may remove their cause.
 func Compile(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
-	return (*Results)(nil).Compile(policies, context, options)
+	return compileAll(policies, context, options, nil)
 }
 
 // CompileSound is like Compile, but also returns a Set if policies or the context have errors: of
 // the policies without errors. Every Run reports the errors and has no output. Check reports them
 // and checks the other policies. There is no Set only if the options are wrong.
 func CompileSound(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
-	return (*Results)(nil).CompileSound(policies, context, options)
+	return compileSound(policies, context, options, nil)
 }
 
-// Compile is the function Compile, and takes over what was made of the same policies in the earlier runs.
-func (k *Results) Compile(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
-	s, diagnostics := k.CompileSound(policies, context, options)
+// compileAll is Compile, and takes over what was made of the same policies earlier.
+func compileAll(policies, context []*manifest.Stream, options Options, earlier *policy.Kept) (*Set, []source.Diagnostic) {
+	s, diagnostics := compileSound(policies, context, options, earlier)
 	if s == nil || !source.HasErrors(s.problems) {
 		return s, diagnostics
 	}
@@ -74,10 +74,9 @@ func (k *Results) Compile(policies, context []*manifest.Stream, options Options)
 	return nil, s.files.decide(s.problems, secrets)
 }
 
-// CompileSound is the function CompileSound, and takes over what was made of the same policies in the earlier
-// runs.
-func (k *Results) CompileSound(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
-	s, diagnostics := newSet(policies, context, options, k.earlier())
+// compileSound is CompileSound, and takes over what was made of the same policies earlier.
+func compileSound(policies, context []*manifest.Stream, options Options, earlier *policy.Kept) (*Set, []source.Diagnostic) {
+	s, diagnostics := newSet(policies, context, options, earlier)
 	if s == nil {
 		return nil, diagnostics
 	}

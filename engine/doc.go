@@ -22,6 +22,7 @@
 //	outcome.go, trace.go       what a run returns, and what it records about an object
 //	secrets.go                 what must not be shown
 //	webhooks.go                who answers for webhooks, and webhooks whose changes are not predicted
+//	digest.go                  digests of options and documents, by which runs are compared
 //	policies.go, compile.go    the languages; policies become programs, each with its hook (Set)
 //	observe.go                 observers, which get more information about a run than its result
 //	job.go, stages.go          a job for every manifest, and the results of its stages
@@ -50,7 +51,7 @@
 //	nearest.go, verdicts.go    what is similar to what a policy selects, and what it did to each object
 //	pods.go                    objects that controllers make from the manifests, down to Pods
 //	layout.go                  where documents were in an earlier run
-//	results.go                 results of an earlier run, for manifests with which nothing has changed
+//	results.go                 results of an earlier run, for manifests and policies with which nothing has changed
 //	say.go                     the outcome, without the values of Secrets
 //
 // Some files are separate entry points: object.go (Set.Admit), lookups.go (what a set looks up), predict.go

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"hash"
 	"maps"
 	"slices"
 	"sync"
@@ -50,6 +49,17 @@ func (k *Results) earlier() *policy.Kept {
 	return all
 }
 
+// Compile is the function Compile, and takes over what was made of the same policies in the earlier runs.
+func (k *Results) Compile(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
+	return compileAll(policies, context, options, k.earlier())
+}
+
+// CompileSound is the function CompileSound, and takes over what was made of the same policies in the earlier
+// runs.
+func (k *Results) CompileSound(policies, context []*manifest.Stream, options Options) (*Set, []source.Diagnostic) {
+	return compileSound(policies, context, options, k.earlier())
+}
+
 // known are the policies of a run by their digests, and for its manifests which of the policies may match
 // them.
 type known struct {
@@ -69,8 +79,6 @@ type resultKey struct {
 	object       placed
 	rules, value digest
 }
-
-type digest [sha256.Size]byte
 
 // kept is the result of a job, and what a later run needs to take it over.
 type kept struct {
@@ -524,22 +532,6 @@ func (d decisive) mayMatch(requests []*policy.Request) bool {
 		slices.ContainsFunc(d.programs, func(p policy.Program) bool { return slices.ContainsFunc(requests, p.Covers) })
 }
 
-// findRules returns a digest of the options.
-func (s *Set) findRules() digest {
-	w := rulesWriter{sha256.New()}
-	options := s.settings.options
-	for _, streams := range []*[]*manifest.Stream{&options.Trees, &options.Old, &options.Values, &options.UserInfo, &options.WebhookAnswers} {
-		w.write(documentsOf(*streams))
-		*streams = nil
-	}
-	for _, d := range options.OpenAPI {
-		w.say(d.Data)
-	}
-	options.OpenAPI, options.Webhooks = nil, nil
-	w.say(fmt.Appendf(nil, "%#v", options))
-	return w.digest()
-}
-
 // findRules returns the rules of a run: those of its set, with the manifests that decide about others.
 func (r *run) findRules() rules {
 	s := r.set
@@ -626,24 +618,4 @@ func (r *run) decisive(policies map[owner][]*manifest.Document) (all []decisive)
 		all = append(all, one)
 	}
 	return all
-}
-
-// rulesWriter computes digests of rules.
-type rulesWriter struct{ hash hash.Hash }
-
-func (w rulesWriter) digest() digest { return digest(w.hash.Sum(nil)) }
-
-// say adds data, with its length.
-func (w rulesWriter) say(data []byte) {
-	fmt.Fprintln(w.hash, len(data))
-	w.hash.Write(data)
-}
-
-// write adds documents.
-func (w rulesWriter) write(documents []*manifest.Document) {
-	for _, d := range documents {
-		w.say(fmt.Appendf(d.JSON(), "%v", d.Stream().Sensitive()))
-		d.Release()
-	}
-	w.say([]byte("end"))
 }

@@ -23,7 +23,7 @@
 // snapshot.go with snapshotfiles.go (what a cluster has), verify.go (what it answers), exec.go, cmp.go with helm.go and parameters.go (commands that run renderers), plugin.go
 // (kustomize's old plugins), explain.go, matrix.go, build.go, charts.go, charttests.go, kustomize.go, rendered.go and again.go (renders a repository), diff.go (reports
 // of a run) and base.go (of two states of a repository), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
-// kyvernoresult.go (tests of policies), convert.go, results.go, lsp.go with workspace.go, refactor.go, accept.go and writetest.go (for editors), effective.go,
+// kyvernoresult.go (tests of policies), convert.go, results.go, lsp.go with workspace.go, readings.go, refactor.go, accept.go and writetest.go (for editors), effective.go,
 // version.go, help.go, completion.go.
 package krmfn
 

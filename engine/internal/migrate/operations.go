@@ -337,8 +337,6 @@ func (c *converter) step(s *scope, at code, key string, isLast bool) (code, erro
 		return at.item(index), nil
 	case at.kind == list:
 		return code{}, noFormf("", "the place %q in a list", key)
-	case err == nil && !at.path.isSure():
-		return code{}, noFormf("add the map first", "the key %q in a map that may be missing, for which Kyverno makes a list", key)
 	}
 	return at.field(jsonpatch.Unescape(key)), nil
 }

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+
+	"github.com/preadmit/preadmit/engine/manifest"
+)
+
+// digest identifies data.
+type digest [sha256.Size]byte
+
+// rulesWriter computes digests of rules.
+type rulesWriter struct{ hash hash.Hash }
+
+func (w rulesWriter) digest() digest { return digest(w.hash.Sum(nil)) }
+
+// say adds data, with its length.
+func (w rulesWriter) say(data []byte) {
+	fmt.Fprintln(w.hash, len(data))
+	w.hash.Write(data)
+}
+
+// write adds documents.
+func (w rulesWriter) write(documents []*manifest.Document) {
+	for _, d := range documents {
+		w.say(fmt.Appendf(d.JSON(), "%v", d.Stream().Sensitive()))
+		d.Release()
+	}
+	w.say([]byte("end"))
+}
+
+// findRules returns a digest of the options.
+func (s *Set) findRules() digest {
+	w := rulesWriter{sha256.New()}
+	options := s.settings.options
+	for _, streams := range []*[]*manifest.Stream{&options.Trees, &options.Old, &options.Values, &options.UserInfo, &options.WebhookAnswers} {
+		w.write(documentsOf(*streams))
+		*streams = nil
+	}
+	for _, d := range options.OpenAPI {
+		w.say(d.Data)
+	}
+	options.OpenAPI, options.Webhooks = nil, nil
+	w.say(fmt.Appendf(nil, "%#v", options))
+	return w.digest()
+}
