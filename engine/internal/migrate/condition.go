@@ -21,14 +21,68 @@ type condition struct {
 	x    expr.Expr
 }
 
-// preconditions converts preconditions. Those in any become one condition.
+// tested is a converted condition.
+type tested struct {
+	x expr.Expr
+	// mayFail says that the condition may be an error, which denies the object.
+	mayFail bool
+}
+
+func mayFail(t tested) bool { return t.mayFail }
+
+// preconditions converts preconditions. Those in any become one condition. Kyverno evaluates conditions in
+// their order, and errors of those that it evaluates count, but to CEL false is stronger than an error.
 func (s *scope) preconditions(n policy.Node) ([]expr.Expr, error) {
 	any, anyErr := collect(n.At("any").Items(), s.condition)
 	all, err := collect(append(n.At("all").Items(), n.Items()...), s.condition)
 	if len(any) > 0 {
-		all = append([]expr.Expr{expr.Or(any...)}, all...)
+		one := firstOf(any)
+		switch {
+		case !slices.ContainsFunc(all, mayFail):
+			all = append([]tested{one}, all...)
+		case one.mayFail: // a list evaluates both
+			both := expr.List(one.x, expr.And(inOrder(all)...))
+			all = []tested{{both.Over("all", "holds", expr.Ident("holds")), true}}
+		default: // a false one must not hide the errors of the others
+			all = append(all, one)
+		}
 	}
-	return slices.DeleteFunc(all, func(x expr.Expr) bool { return expr.Equal(x, expr.True) }), errors.Join(anyErr, err)
+	return slices.DeleteFunc(inOrder(all), func(x expr.Expr) bool { return expr.Equal(x, expr.True) }), errors.Join(anyErr, err)
+}
+
+// firstOf returns the condition that one of several holds, of which those after it are not evaluated.
+func firstOf(any []tested) tested {
+	fails := slices.ContainsFunc(any, mayFail)
+	if !slices.ContainsFunc(any[:len(any)-1], mayFail) {
+		return tested{expr.Or(expressions(any)...), fails}
+	}
+	x := any[len(any)-1].x
+	for _, t := range slices.Backward(any[:len(any)-1]) {
+		x = expr.If(t.x, expr.True, x)
+	}
+	return tested{x, fails}
+}
+
+// inOrder returns conditions that all have to hold. Those after one that may fail are part of it.
+func inOrder(all []tested) []expr.Expr {
+	xs := expressions(all)
+	i := slices.IndexFunc(all, mayFail)
+	if i < 0 || i == len(all)-1 {
+		return xs
+	}
+	x := xs[len(xs)-1]
+	for _, condition := range slices.Backward(xs[i : len(xs)-1]) {
+		x = expr.If(condition, x, expr.False)
+	}
+	return append(xs[:i], x)
+}
+
+func expressions(all []tested) []expr.Expr {
+	xs := make([]expr.Expr, len(all))
+	for i, t := range all {
+		xs[i] = t.x
+	}
+	return xs
 }
 
 // collect returns what becomes of all items, or their errors.
@@ -44,7 +98,7 @@ func collect[T, R any](items []T, of func(T) (R, error)) (all []R, err error) {
 }
 
 // condition converts one condition. To Kyverno, a condition about null is false.
-func (s *scope) condition(n policy.Node) (expr.Expr, error) {
+func (s *scope) condition(n policy.Node) (tested, error) {
 	given := expr.True
 	operator := strings.ToLower(n.At("operator").Text())
 	s.rule.at = n.Path
@@ -59,10 +113,11 @@ func (s *scope) condition(n policy.Node) (expr.Expr, error) {
 		return c, s.rule.failed(n.At(name).Path, err)
 	})
 	if err != nil {
-		return expr.Expr{}, err
+		return tested{}, err
 	}
 	x, err := s.compare(operator, sides[0], sides[1])
-	return expr.And(given, x), s.rule.failed(n.Path, err)
+	fails := slices.ContainsFunc(sides, func(c code) bool { return c.mayMiss() && !c.isNull || c.canFail() })
+	return tested{expr.And(given, x), fails}, s.rule.failed(n.Path, err)
 }
 
 func (s *scope) compare(operator string, key, value code) (expr.Expr, error) {
