@@ -28,8 +28,8 @@ func generated(shown *tally) Observer {
 }
 
 func (r *run) generated(shown *tally) []source.Diagnostic {
-	mutating := r.generatable(mutates)
-	policies := append(mutating, r.generatable(validates)...)
+	mutating := r.generatable("mutations")
+	policies := append(mutating, r.generatable("validations")...)
 	failing := eachOf(policies, func(d documented) []policy.Failure {
 		return policy.Keep(r.kept, r.finding("generated"), d.documents(), func() []policy.Failure { return r.tryPolicy(d) })
 	})
@@ -97,28 +97,31 @@ func (r *run) policyDocuments() []*manifest.Document {
 	return slices.Concat(r.set.policies, r.input.policies, r.set.configuration(r.input.manifests))
 }
 
-// aspects are what says for which generated objects a policy is tried.
+// aspects are what says for which generated objects a document is tried: the policy that it binds, or the fields
+// of its spec whose effects such objects show.
 type aspects struct {
-	// policy is the policy that a binding names.
-	policy               string
-	mutates, validates   bool
-	isDecisive, isPolicy bool
+	binds  string
+	fields []string
 }
 
 func (r *run) aspectsOf(d *manifest.Document) aspects {
-	return policy.Keep(r.kept, "aspects", []*manifest.Document{d}, func() aspects {
+	return policy.Keep(r.kept, "aspects", []*manifest.Document{d}, func() (a aspects) {
 		root := policy.Node{Value: d.Object()}
-		has := func(field string) bool { return len(root.At("spec", field).Items()) > 0 }
-		return aspects{
-			policy: root.At("spec", "policyName").Text(), mutates: has("mutations"), validates: has("validations"),
-			isDecisive: witness.IsDecisive(root), isPolicy: r.set.language(d.Kind()) >= 0,
+		if a.binds = root.At("spec", "policyName").Text(); a.binds != "" || r.set.language(d.Kind()) < 0 || !witness.IsDecisive(root) {
+			return a
 		}
+		for _, field := range []string{"mutations", "validations"} {
+			if len(root.At("spec", field).Items()) > 0 {
+				a.fields = append(a.fields, field)
+			}
+		}
+		return a
 	})
 }
 
-// generatable returns the policies that mutate, or those that validate, and whose effects generated objects
+// generatable returns the policies that have a field in their spec, and whose effects generated objects
 // show.
-func (r *run) generatable(does func(aspects) bool) (policies []documented) {
+func (r *run) generatable(field string) (policies []documented) {
 	type named struct {
 		language int
 		name     string
@@ -126,10 +129,10 @@ func (r *run) generatable(does func(aspects) bool) (policies []documented) {
 	bindings := map[named][]*manifest.Document{}
 	for _, d := range r.policyDocuments() {
 		switch a := r.aspectsOf(d); {
-		case a.policy != "":
-			key := named{r.set.language(d.Kind()), a.policy}
+		case a.binds != "":
+			key := named{r.set.language(d.Kind()), a.binds}
 			bindings[key] = append(bindings[key], d)
-		case a.isPolicy && does(a) && a.isDecisive:
+		case slices.Contains(a.fields, field):
 			policies = append(policies, documented{policy: d})
 		}
 	}
@@ -138,9 +141,6 @@ func (r *run) generatable(does func(aspects) bool) (policies []documented) {
 	}
 	return policies
 }
-
-func mutates(a aspects) bool   { return a.mutates }
-func validates(a aspects) bool { return a.validates }
 
 // mostGenerated is how many generated objects show that nothing is certain about a policy. One on which
 // each of its mutations works shows it, too.

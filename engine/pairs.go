@@ -15,12 +15,12 @@ import (
 // ones. It reports a validating policy that refuses all objects that a mutating one changes, although it
 // accepts some of them before, and one that the mutating policy makes redundant.
 var pairs = Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic {
-	validating := r.generatable(validates)
+	validating := r.generatable("validations")
 	if len(validating) == 0 {
 		return nil
 	}
 	reads := r.readBy(validating)
-	return slices.Concat(eachOf(r.generatable(mutates), func(m documented) (found []source.Diagnostic) {
+	return slices.Concat(eachOf(r.generatable("mutations"), func(m documented) (found []source.Diagnostic) {
 		does := policy.Keep(r.kept, r.finding("influence"), m.documents(), func() influence { return r.influenceOf(m) })
 		changed := sync.OnceValue(func() []generatedChange { return r.changedBy(r.alone(m), does.objects) })
 		for _, i := range concerned(does.paths, reads) {
