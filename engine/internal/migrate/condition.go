@@ -35,8 +35,7 @@ func mayFail(t tested) bool { return t.mayFail }
 func (s *scope) preconditions(n policy.Node) ([]expr.Expr, error) {
 	any, anyErr := collect(n.At("any").Items(), s.condition)
 	all, err := collect(append(n.At("all").Items(), n.Items()...), s.condition)
-	if len(any) > 0 {
-		one := firstOf(any)
+	if one := firstOf(any); !expr.Equal(one.x, expr.True) {
 		switch {
 		case !slices.ContainsFunc(all, mayFail):
 			all = append([]tested{one}, all...)
@@ -50,8 +49,12 @@ func (s *scope) preconditions(n policy.Node) ([]expr.Expr, error) {
 	return slices.DeleteFunc(inOrder(all), func(x expr.Expr) bool { return expr.Equal(x, expr.True) }), errors.Join(anyErr, err)
 }
 
-// firstOf returns the condition that one of several holds, of which those after it are not evaluated.
+// firstOf returns the condition that one of several holds, of which those after it are not evaluated; true of
+// none.
 func firstOf(any []tested) tested {
+	if len(any) == 0 {
+		return tested{x: expr.True}
+	}
 	fails := slices.ContainsFunc(any, mayFail)
 	if !slices.ContainsFunc(any[:len(any)-1], mayFail) {
 		return tested{expr.Or(expressions(any)...), fails}
