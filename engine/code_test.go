@@ -24,7 +24,6 @@ var findings = map[string]bool{
 	"Outcome.Denied": true, "Outcome.Invalid": true, "Manifest.Consulted": true,
 	"Manifest.DependsOnOthers": true, "Manifest.Sensitive": true, "Change.Sensitive": true,
 	"followState.changed": true, "followState.touched": true, "revealed.derived": true,
-	"aspects.mutates": true, "aspects.validates": true, "aspects.isDecisive": true, "aspects.isPolicy": true,
 	// The needs of observers; see isUntouched.
 	"Observer.apart": true, "Observer.partial": true, "Observer.tolerant": true, "run.watched": true,
 }

@@ -35,9 +35,13 @@ func (r *run) generated(shown *tally) []source.Diagnostic {
 	})
 	var all []source.Diagnostic
 	for i := range policies {
-		for _, f := range failing[i] {
+		for n, f := range failing[i] {
 			if id := f.ID.OfRule(); i >= len(mutating) || !shown.fails(id) {
-				all = append(all, r.withoutCrash(policies[i].policy, f, alwaysFails(id, f)))
+				finding := alwaysFails(id, f)
+				if n < mostCrashFixes {
+					finding = r.withoutCrash(policies[i].policy, f, finding)
+				}
+				all = append(all, finding)
 			}
 		}
 	}
@@ -245,6 +249,10 @@ func failedIn(t *trace) map[policy.ID]policy.Failure {
 func alwaysFails(id policy.ID, f policy.Failure) source.Diagnostic {
 	return source.Warningf(f.At, "always-fails", "%s fails on all objects that were generated to reach its branches: %v", id, f.Err).With("correct it: " + effectOf(f))
 }
+
+// mostCrashFixes is how many failures of a policy get a fix, each of which is tried on the whole document. The
+// others get theirs when these are gone.
+const mostCrashFixes = 8
 
 // withoutCrash adds its fix to a finding that a mutation of a policy crashes a server.
 func (r *run) withoutCrash(d *manifest.Document, f policy.Failure, found source.Diagnostic) source.Diagnostic {

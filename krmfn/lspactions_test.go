@@ -50,7 +50,7 @@ func TestActionsNamed(t *testing.T) {
 			t.Errorf("no transcript has the action %s: %s", row[1], row[2])
 		}
 	}
-	isFix := regexp.MustCompile(`^quickfix: (Add a binding|Replace \S+ with \S+)$`)
+	isFix := regexp.MustCompile(`^quickfix: (Add a binding|Replace \S+ with \S+|Convert to admissionregistration.k8s.io/v1|Quote the value)$`)
 	for _, action := range shown {
 		if !named[action] && !isFix.MatchString(action) {
 			t.Errorf("the help does not name the action %s", action)
