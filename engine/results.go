@@ -44,9 +44,10 @@ func (k *Results) earlier() *policy.Kept {
 	}
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	all := policy.Merged(k.parts...) // after the runs, whose observers keep something until they end
-	k.parts = []*policy.Kept{all}
-	return all
+	if len(k.parts) != 1 {
+		k.parts = []*policy.Kept{policy.Merged(k.parts...)} // after the runs, whose observers keep something until they end
+	}
+	return k.parts[0]
 }
 
 // Compile is the function Compile, and takes over what was made of the same policies in the earlier runs.
