@@ -214,7 +214,7 @@ func TestNamedTexts(t *testing.T) {
 		t.Errorf("%v %v", got, err)
 	}
 	named["policies/team.yaml"] = strings.Replace(teamPolicy, "Object{", "Objct{", 1)
-	if _, err := s.call(t, "mutate", inShop("a"), named); err == nil || !strings.Contains(err.Error(), "argument 1: Invalid Policy [expression-invalid]: policies/team.yaml, line 15") {
+	if _, err := s.call(t, "mutate", inShop("a"), named); err == nil || !strings.Contains(err.Error(), "argument 1: Invalid Policy: policies/team.yaml, line 15") || !strings.HasSuffix(err.Error(), "did you mean Object? [expression-invalid]") {
 		t.Error(err)
 	}
 }
