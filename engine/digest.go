@@ -31,8 +31,8 @@ func (w rulesWriter) write(documents []*manifest.Document) {
 	w.say([]byte("end"))
 }
 
-// findRules returns a digest of the options.
-func (s *Set) findRules() digest {
+// digestOfOptions returns a digest of the options.
+func (s *Set) digestOfOptions() digest {
 	w := rulesWriter{sha256.New()}
 	options := s.settings.options
 	for _, streams := range []*[]*manifest.Stream{&options.Trees, &options.Old, &options.Values, &options.UserInfo, &options.WebhookAnswers} {

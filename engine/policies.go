@@ -37,7 +37,7 @@ func languages(s settings) []policy.Language {
 // speaking returns a set with the policy languages.
 func speaking(settings settings) *Set {
 	s := &Set{settings: settings, languages: languages(settings), options: &settings.options}
-	s.rules = sync.OnceValue(s.findRules)
+	s.rules = sync.OnceValue(s.digestOfOptions)
 	for _, l := range s.languages {
 		s.kinds = append(s.kinds, l.Kinds())
 	}

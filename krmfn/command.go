@@ -76,7 +76,7 @@ type Process struct {
 	callers *callers
 	// buffers are the texts of files that are open in an editor; see input.Reader.
 	buffers map[string]string
-	// results are those of earlier runs, which policies are compiled with; nil if there are none.
+	// results are what earlier runs have kept for the next one, or nil.
 	results *engine.Results
 	// readings are the files that were read before; nil if files are read once.
 	readings *readings

@@ -24,7 +24,7 @@ func (v *validator) addAs(printed string, e *field.Error, path change.Path) {
 	v.errors = append(v.errors, Problem{Path: path, Field: printed, Text: e.ErrorBody()})
 }
 
-// unsupported adds an error about a value that is none of those that are supported.
+// unsupported adds an error about a value that is not supported.
 func (v *validator) unsupported(printed, value string, path change.Path, supported []string) {
 	v.addAs(printed, field.NotSupported(nil, enum(value), supported), path)
 	if near := source.Nearest(value, supported); near != "" {
