@@ -59,18 +59,14 @@ func (s *Schemas) Fields(kind gvk.Kind, path ...string) []Field {
 // unknown.
 func (s *Schemas) TypeAt(kind gvk.Kind, path ...string) string { return describe(s.at(kind, path)) }
 
-// Values returns the values that a field may have, or the items of its list: those of an enumeration of a
-// custom resource, and those of a boolean. The schemas of built-in kinds have no enumerations.
+// Values returns the values that a field may have, or the items of its list: those of an enumeration, and
+// those of a boolean.
 func (s *Schemas) Values(kind gvk.Kind, path ...string) []string {
-	switch t := itemOf(s.at(kind, path)); {
-	case t == nil:
-		return nil
-	case t.Scalar == schema.Boolean:
+	if t := itemOf(s.at(kind, path)); t != nil && t.Scalar == schema.Boolean {
 		return []string{"false", "true"}
-	case t.Bounds != nil:
-		return t.Bounds.Enum
 	}
-	return nil
+	last := len(path) - 1
+	return itemOf(s.at(kind, path[:last])).Enum(path[last])
 }
 
 // at returns the type at a path; nil if it is unknown.

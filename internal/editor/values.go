@@ -7,10 +7,9 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
-// values are the values of fields of built-in kinds, whose schemas have none.
+// values are the values of fields whose schemas do not enumerate them, as those of the policies of Kyverno.
 var values = map[string][]string{
 	"failurePolicy":           {"Fail", "Ignore"},
-	"imagePullPolicy":         {"Always", "IfNotPresent", "Never"},
 	"matchPolicy":             {"Equivalent", "Exact"},
 	"operations":              {"CREATE", "UPDATE", "DELETE", "CONNECT"},
 	"parameterNotFoundAction": {"Allow", "Deny"},

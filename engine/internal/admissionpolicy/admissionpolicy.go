@@ -14,6 +14,7 @@
 package admissionpolicy
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -84,7 +85,7 @@ func (l *Language) Decodes(r *Reader, advice func(change.Path) string) bool {
 		if p.Code == schema.FieldUndefined {
 			code = "policy-field-unknown"
 		}
-		p.Advice.Text = advice(p.Path)
+		p.Advice.Text = cmp.Or(advice(p.Path), p.Advice.Text)
 		r.Doc.Mistaken(p.Path, code, p.Text, p.Advice)
 	}
 	return len(problems) == 0

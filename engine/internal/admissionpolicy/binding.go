@@ -77,7 +77,7 @@ func (r *Reader) paramRef(n policy.Node) *paramRef {
 	case "Deny":
 	case "":
 		if r.Doc.Document.Kind().Version != "v1alpha1" { // v1alpha1 defaults to Deny
-			r.Doc.Required(action, "")
+			r.Doc.Unchosen(action, "Deny", "Allow")
 		}
 	default:
 		r.Doc.Unsupported(action, "Deny", "Allow")

@@ -46,18 +46,27 @@ func (c *compiler) mend(text string, issues *cel.Issues) source.Mend {
 
 // mendOf returns the first change of an expression that leaves fewer errors. The provider may be nil.
 func mendOf(env *cel.Env, p *provider, text string, issues *cel.Issues) source.Mend {
-	parsed, wrong := env.Parse(text)
-	if wrong != nil && wrong.Err() != nil {
+	m, ok := newMender(env, p, text, issues.Errors())
+	if !ok {
 		return source.Mend{} // only the writer knows what it should be
 	}
-	m := &mender{env: env, provider: p, text: text, errors: issues.Errors(), parsed: parsed.NativeRep(), nodes: map[int64]ast.Expr{}, parts: syntax.Parts(text)}
-	ast.PreOrderVisit(m.parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) { m.nodes[e.ID()] = e }))
 	for _, e := range m.errors {
 		if mend := m.mend(e); mend.Advice != "" {
 			return mend
 		}
 	}
 	return source.Mend{}
+}
+
+// newMender returns a mender of an expression with errors. ok says whether the expression can be parsed.
+func newMender(env *cel.Env, p *provider, text string, errors []*common.Error) (m *mender, ok bool) {
+	parsed, wrong := env.Parse(text)
+	if wrong != nil && wrong.Err() != nil {
+		return nil, false
+	}
+	m = &mender{env: env, provider: p, text: text, errors: errors, parsed: parsed.NativeRep(), nodes: map[int64]ast.Expr{}, parts: syntax.Parts(text)}
+	ast.PreOrderVisit(m.parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) { m.nodes[e.ID()] = e }))
+	return m, true
 }
 
 // The messages of cel-go that a mend follows.
@@ -71,6 +80,11 @@ var (
 func (m *mender) mend(e *common.Error) source.Mend {
 	if match := undeclaredName().FindStringSubmatch(e.Message); match != nil {
 		name, _, _ := strings.Cut(match[1], ".")
+		if name == match[1] {
+			if mend := m.placed(e, name); mend.Advice != "" {
+				return mend
+			}
+		}
 		return m.rename(e, name, m.namesFor(e.ExprID, name))
 	}
 	if match := undefinedField().FindStringSubmatch(e.Message); match != nil && m.provider != nil {
@@ -80,6 +94,9 @@ func (m *mender) mend(e *common.Error) source.Mend {
 		return m.rename(e, match[1], slices.Collect(maps.Keys(structs["JSONPatch"])))
 	}
 	if mixedTypes().MatchString(e.Message) {
+		if mend := m.patches(); mend.Advice != "" {
+			return mend
+		}
 		return m.wrap(m.around(e.ExprID), "values")
 	}
 	if mixedResults().MatchString(e.Message) {
@@ -100,6 +117,11 @@ func (m *mender) rename(e *common.Error, name string, known []string) source.Men
 	if near == "" {
 		return source.Mend{}
 	}
+	return m.replace(e, name, near, source.Meant(name, near).Text)
+}
+
+// replace replaces a name that is not known by a known one, wherever it has the same error.
+func (m *mender) replace(e *common.Error, name, near, advice string) source.Mend {
 	var changes []source.Change
 	for _, other := range m.errors {
 		if p, ok := m.nameAt(other, name); ok && other.Message == e.Message {
@@ -113,7 +135,7 @@ func (m *mender) rename(e *common.Error, name string, known []string) source.Men
 	}) {
 		return source.Mend{}
 	}
-	return source.Mend{Advice: source.Meant(name, near).Text, Title: fmt.Sprintf("Replace %s with %s", name, near), Changes: changes}
+	return source.Mend{Advice: advice, Title: fmt.Sprintf("Replace %s with %s", name, near), Changes: changes}
 }
 
 // says reports whether the expression has an error before any change.

@@ -37,6 +37,21 @@ func TestMend(t *testing.T) {
 		`"objct" + objct.é`:                ``,
 		`"é objct" == objct.x`:             `"é objct" == object.x`,
 
+		`Object{metadata: ObjectMeta{labels: {"a": "b"}}}`:                   `Object{metadata: Object.metadata{labels: {"a": "b"}}}`,
+		`Object{spec: Object.spec{template: PodTemplate{spec: Object.x{}}}}`: `Object{spec: Object.spec{template: Object.spec.template{spec: Object.x{}}}}`,
+		`Object{spec: Spec{containers: [Container{name: "a"}]}}`:             ``,
+		`Object{spec: Object.spec{containers: [true ? C{a: 1} : C{a: 2}]}}`:  `Object{spec: Object.spec{containers: [true ? Object.spec.containers{a: 1} : Object.spec.containers{a: 2}]}}`,
+		`Object{spec: Object.spec{list: object.l.map(i, Item{name: i})}}`:    `Object{spec: Object.spec{list: object.l.map(i, Object.spec.list{name: i})}}`,
+		`Object{spec: Object.spec{a: {"b": Item{}}}}`:                        ``,
+
+		`[{"op": "add", "path": "/a", "value": "b"}]`:          `[JSONPatch{op: "add", path: "/a", value: "b"}]`,
+		`[{'op': "add", r"path": "/a", "value": 1}]`:           `[{'op': dyn("add"), r"path": dyn("/a"), "value": dyn(1)}]`,
+		`[{"op": "add", "path": "/a", "value": {"b": 1}}]`:     `[JSONPatch{op: "add", path: "/a", value: {"b": 1}}]`,
+		`object.l.map(i, {"op": "remove", "path": "/a/" + i})`: `object.l.map(i, JSONPatch{op: "remove", path: "/a/" + i})`,
+		`[{"op": "add", "path": "/a", "valeu": "b"}]`:          ``,
+		`{"op": "add", "path": "/a", "value": "b"}`:            `[JSONPatch{op: "add", path: "/a", value: "b"}]`,
+		`JSONPatch{op: "remove", path: "/a"}`:                  `[JSONPatch{op: "remove", path: "/a"}]`,
+
 		`[1, "a"]`:                             `[dyn(1), dyn("a")]`,
 		`[object.x, "a", [1, 2]]`:              `[object.x, dyn("a"), dyn([1, 2])]`,
 		`[dyn(1), "a"]`:                        `[dyn(1), dyn("a")]`,
@@ -53,7 +68,7 @@ func TestMend(t *testing.T) {
 		`[?object.?x, 1]`:                      `[?object.?x, dyn(1)]`,
 		`[]+[1,'a']`:                           `[]+[dyn(1),dyn('a')]`,
 
-		`nope`: ``, `foo.bar`: ``, `1 + "a"`: ``, `object.`: ``, ``: ``, `object.x.lowerAscii(1)`: ``,
+		`nope`: ``, `Object{a: nope}`: ``, `foo.bar`: ``, `1 + "a"`: ``, `object.`: ``, ``: ``, `object.x.lowerAscii(1)`: ``,
 	} {
 		s := New(36).Scope(true)
 		if err := s.Variable("team", "object.metadata.name"); err != nil {
@@ -69,6 +84,44 @@ func TestMend(t *testing.T) {
 			if want != "" && got != space+want+space || want == "" && got != "" {
 				t.Errorf("%s: want %s, got %s: %v", expression, want, got, err)
 			}
+		}
+	}
+}
+
+// TestRetype checks what is proposed for expressions whose results are of another type than is wanted.
+func TestRetype(t *testing.T) {
+	scope := New(36).Scope(false)
+	for _, c := range []struct {
+		compile              func(string) (*Program, error)
+		expression           string
+		wantAdvice, wantText string
+	}{
+		{scope.ApplyConfiguration, `{"metadata": {"labels": {"a": "b"}}}`, "write Object{…} in place of the map", `Object{metadata: {"labels": {"a": "b"}}}`},
+		{scope.ApplyConfiguration, `{"a-b": 1}`, "", ""},
+		{scope.ApplyConfiguration, `[JSONPatch{op: "remove", path: "/a"}]`, "write it in jsonPatch, with patchType: JSONPatch", ""},
+		{scope.JSONPatch, ` Object{}`, "write it in applyConfiguration, with patchType: ApplyConfiguration", ""},
+		{scope.JSONPatch, `[]`, "", ""},
+		{scope.Condition, ` object.spec.x `, "add == true if the field is a bool", ` object.spec.x == true `},
+		{scope.Condition, `object.spec.x ? 1 : 2`, "", ""},
+		{scope.Condition, `request.operation`, "", ""},
+		{scope.Message, `1 + 2`, "write string() around it", `string(1 + 2)`},
+		{scope.Message, `[1]`, "", ""},
+	} {
+		_, err := c.compile(c.expression)
+		var e *CompileError
+		if !errors.As(err, &e) {
+			t.Errorf("%s: %v", c.expression, err)
+			continue
+		}
+		text := ""
+		if len(e.Mend.Changes) > 0 {
+			text = source.Changed(c.expression, e.Mend.Changes)
+			if _, err := c.compile(text); err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+		if e.Mend.Advice != c.wantAdvice || text != c.wantText {
+			t.Errorf("%s: got %q, %s", c.expression, e.Mend.Advice, text)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (s *Scope) ApplyConfiguration(expression string) (*Program, error) {
 
 // JSONPatch compiles a mutation that must be a list of JSONPatch.
 func (s *Scope) JSONPatch(expression string) (*Program, error) {
-	program, err := s.compile(dialect{variables: true, patches: true}, expression, types.NewListType(patchType))
+	program, err := s.compile(dialect{variables: true, patches: true}, expression, patchesType)
 	return program, errorOf(err)
 }
 
@@ -136,22 +136,12 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 		return nil, internalError(err)
 	}
 	compiler.provider.variables = s.types
-	// The server trims the expression before it checks it, but evaluates and quotes it
-	// untrimmed.
-	trimmed := strings.TrimSpace(expression)
-	checked, issues, err := compiler.compile(trimmed)
-	mend := compiler.mend(trimmed, issues)
+	checked, failure := s.check(compiler, expression, want)
 	s.env.giveBack(compiler)
-	if err != nil {
-		return nil, internalError(err)
+	if failure != nil {
+		return nil, failure
 	}
-	if issues != nil && issues.Err() != nil {
-		return nil, compileError(expression, trimmed, s.env.host.words.compilation(issues.String()), issues, mend)
-	}
-	output := checked.GetType(checked.Expr().ID())
-	if want != nil && !output.IsExactType(want) {
-		return nil, &CompileError{Text: s.env.host.words.mismatch(want, output)}
-	}
+	trimmed, output := strings.TrimSpace(expression), checked.GetType(checked.Expr().ID())
 	branches := branchesOf(trimmed, checked, strings.Index(expression, trimmed))
 	program, err := s.env.program(checked, branches)
 	if err != nil {
@@ -161,6 +151,24 @@ func (s *Scope) compile(d dialect, expression string, want *types.Type) (*Progra
 		expression: expression, program: program, tracked: sync.OnceValues(func() (cel.Program, error) { return s.env.tracked(checked) }), output: output, expr: checked.Expr(), branches: branches, readsNamespace: readsNamespace(checked),
 		constant: !change.Reference && s.env.isConstant(checked),
 	}, nil
+}
+
+// check parses an expression and checks its types. Its result must have the wanted type, if want is not nil. The
+// server trims the expression before it checks it, but evaluates and quotes it untrimmed.
+func (s *Scope) check(c *compiler, expression string, want *types.Type) (*ast.AST, *CompileError) {
+	trimmed := strings.TrimSpace(expression)
+	checked, issues, err := c.compile(trimmed)
+	switch {
+	case err != nil:
+		return nil, internalError(err)
+	case issues != nil && issues.Err() != nil:
+		return nil, compileError(expression, trimmed, s.env.host.words.compilation(issues.String()), issues, c.mend(trimmed, issues))
+	}
+	if output := checked.GetType(checked.Expr().ID()); want != nil && !output.IsExactType(want) {
+		mend := c.retype(trimmed, output, want).Shifted(strings.Index(expression, trimmed))
+		return nil, &CompileError{Text: s.env.host.words.mismatch(want, output), Mend: mend}
+	}
+	return checked, nil
 }
 
 // offset converts a position in a text, with a line (from 1) and a column (from 0, in

@@ -20,6 +20,8 @@ var (
 	objectType    = types.NewObjectType("Object")
 	patchType     = types.NewObjectType("JSONPatch")
 
+	patchesType = types.NewListType(patchType)
+
 	stringList = types.NewListType(types.StringType)
 )
 

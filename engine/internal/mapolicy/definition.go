@@ -65,7 +65,7 @@ func (l *Language) definition(r *admissionpolicy.Reader) *definition {
 func readReinvocation(r *admissionpolicy.Reader, n policy.Node) (ifNeeded bool) {
 	switch n.Text() {
 	case "":
-		r.Doc.Required(n, "")
+		r.Doc.Unchosen(n, "Never", "IfNeeded")
 	case "Never":
 	case "IfNeeded":
 		return true
@@ -100,7 +100,7 @@ func readMutation(r *admissionpolicy.Reader, item policy.Node, scope *celenv.Sco
 	m := mutation{patchType: patchType.Text(), at: r.Doc.Document.At(item.Path)}
 	switch m.patchType {
 	case "":
-		r.Doc.Required(patchType, "")
+		r.Doc.Unchosen(patchType, applyConfiguration, jsonPatch)
 	case applyConfiguration:
 		m.program = readMember(r, item, "applyConfiguration", "jsonPatch", m.patchType, scope.ApplyConfiguration)
 	case jsonPatch:

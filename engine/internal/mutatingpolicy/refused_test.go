@@ -163,7 +163,7 @@ metadata: {name: y}
 spec: {policyRefs: []}
 `}, `10:14 policy-not-mutating
 18:5 exception-without-policy spec.policyRefs[1]: there is no MutatingPolicy "q", so the exception does nothing for it (give the policy as well, or correct the name)
-21:28 expression-invalid spec.matchConditions[0].expression: Invalid value: output is expected to be of type bool
+21:28 expression-invalid spec.matchConditions[0].expression: Invalid value: output is expected to be of type bool (add == true if the field is a bool)
 26:20 policy-invalid spec.policyRefs: Invalid value: null: must specify at least one policy ref`},
 	} {
 		got := tc.refused(t)

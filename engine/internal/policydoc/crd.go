@@ -128,7 +128,7 @@ func (r *Reader) conformFields(n policy.Node, t *schema.Type, unknown func(polic
 	fields := n.Object()
 	for _, f := range t.Fields {
 		if f.Required && f.Default == nil && fields[f.Name] == nil && !r.IsRefused(n.At(f.Name)) {
-			r.Required(n.At(f.Name), "")
+			r.Unchosen(n.At(f.Name), t.Enum(f.Name)...)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

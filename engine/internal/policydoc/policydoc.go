@@ -116,6 +116,15 @@ func (r *Reader) Required(n policy.Node, detail string) {
 	r.Invalid(n, "Required value%s", detail)
 }
 
+// Unchosen reports that a value is missing, which must be one of the supported ones, if any are given.
+func (r *Reader) Unchosen(n policy.Node, supported ...string) {
+	if len(supported) == 0 {
+		r.Required(n, "")
+		return
+	}
+	r.Advise(n.Path, "policy-invalid", "Required value", "write "+n.Path[len(n.Path)-1].Key+": "+source.Alternatives(supported))
+}
+
 // Unsupported reports a value that is not one of the supported values.
 func (r *Reader) Unsupported(n policy.Node, supported ...string) {
 	quoted := make([]string, len(supported))

@@ -185,11 +185,18 @@ func (d *decoder) result() (failed *Problem, unknown []Problem) {
 	return failed, unknown
 }
 
-// undeclared returns the problem of an unknown field, with a declared name that is similar.
+// mostNames is the maximum number of fields that advice lists.
+const mostNames = 10
+
+// undeclared returns the problem of an unknown field, with a declared name that is similar, or with all declared
+// names if they are few.
 func (p problem) undeclared() Problem {
-	key, advice := p.path[len(p.path)-1].Key, source.Advice{}
-	if near := source.Nearest(key, p.owner.FieldNames()); near != "" {
+	key, known := p.path[len(p.path)-1].Key, p.owner.FieldNames()
+	advice := source.Advice{}
+	if near := source.Nearest(key, known); source.Misspelt(key, known) != "" || near != "" && len(known) > mostNames {
 		advice = source.Meant(key, near)
+	} else if len(known) > 0 && len(known) <= mostNames {
+		advice = source.Expected("expected "+source.Alternatives(known), key, known)
 	}
 	return Problem{Path: p.path, Text: p.text, Code: FieldUndefined, Advice: advice}
 }
