@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -48,7 +49,23 @@ type tally struct {
 type failures struct {
 	first         policy.Failure
 	count, worked int
+	// common has the causes of all failures.
+	common []string
 }
+
+// add adds a failure.
+func (f *failures) add(failure policy.Failure) {
+	causes := policy.Causes{""} // the rule itself
+	errors.As(failure.Err, &causes)
+	if f.count++; f.count == 1 {
+		f.first, f.common = failure, causes
+	}
+	f.common = slices.DeleteFunc(slices.Clone(f.common), func(cause string) bool { return !slices.Contains(causes, cause) })
+}
+
+// isCertain reports whether the failures have a cause in common, so that one on another object is not likely to be the
+// exception.
+func (f *failures) isCertain() bool { return len(f.common) > 0 }
 
 // always reports whether every object on which it was evaluated failed.
 func (f *failures) always() bool { return f.count > 0 && f.worked == 0 }
@@ -99,9 +116,7 @@ func (e *tally) add(t *trace, ended []policy.Failure) {
 		each[e.of(f.ID)] = f
 	}
 	for f, failure := range each { // one per object, whether reinvoked or not
-		if f.count++; f.count == 1 {
-			f.first = failure
-		}
+		f.add(failure)
 	}
 }
 

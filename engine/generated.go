@@ -177,7 +177,7 @@ func (r *run) tryMutations(s server, d *manifest.Document) (failing []policy.Fai
 	})
 }
 
-// tryGenerated returns the first failures of the rules that fail on all objects that are generated for a
+// tryGenerated returns the first failures of the rules that fail, with a cause in common, on all objects that are generated for a
 // policy, of whose mutations a server has some.
 func (r *run) tryGenerated(s server, d *manifest.Document, objects iter.Seq[map[string]any], mutations int) (failing []policy.Failure) {
 	t, count := newTally(), 0
@@ -192,7 +192,7 @@ func (r *run) tryGenerated(s server, d *manifest.Document, objects iter.Seq[map[
 		}
 	}
 	for _, id := range t.order {
-		if f := t.failures[id]; f.always() {
+		if f := t.failures[id]; f.always() && f.isCertain() {
 			f.first.ID = id
 			failing = append(failing, f.first)
 		}
@@ -201,10 +201,10 @@ func (r *run) tryGenerated(s server, d *manifest.Document, objects iter.Seq[map[
 }
 
 // tryValidations tries one validating policy on a server that has no other. A rule is reported if it
-// fails on each generated object that the policy judges.
+// fails on each generated object that the policy judges, with a cause in common.
 func (r *run) tryValidations(s server, d *manifest.Document) (all []policy.Failure) {
 	s.defaulting.validation = nil // an object that no server takes refutes as well
-	var failing map[policy.ID]policy.Failure
+	var failing map[policy.ID]*failures
 	count := 0
 	for object := range witness.Objects(policy.Node{Value: d.Object()}, r.schemas) {
 		p, request := r.requestGenerated(s, d, object)
@@ -219,15 +219,24 @@ func (r *run) tryValidations(s server, d *manifest.Document) (all []policy.Failu
 		}
 		failed := failedIn(t)
 		if failing == nil {
-			failing = failed
+			failing = map[policy.ID]*failures{}
+			for id := range failed {
+				failing[id] = &failures{}
+			}
 		}
-		maps.DeleteFunc(failing, func(id policy.ID, _ policy.Failure) bool { _, again := failed[id]; return !again })
+		maps.DeleteFunc(failing, func(id policy.ID, f *failures) bool {
+			failure, again := failed[id]
+			if again {
+				f.add(failure)
+			}
+			return !again || !f.isCertain()
+		})
 		if len(failing) == 0 {
 			return nil
 		}
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(failing), func(a, b policy.ID) int { return strings.Compare(a.Rule, b.Rule) }) {
-		all = append(all, failing[id])
+		all = append(all, failing[id].first)
 	}
 	return all
 }

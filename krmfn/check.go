@@ -134,7 +134,7 @@ func counted(findings []source.Diagnostic) string {
 }
 
 // checkedNotes are the codes of findings that are notes and do not change the exit status.
-var checkedNotes = []string{"value-not-stored", "pods-only", "refusal-averted", "validation-redundant", "webhook-unpredicted", "policy-not-mutating", "order-dependent", "always-true", "always-false", "costly"}
+var checkedNotes = []string{"value-not-stored", "pods-only", "refusal-averted", "validation-redundant", "webhook-unpredicted", "policy-not-mutating", "order-dependent", "always-true", "always-false", "costly", "field-missing"}
 
 // aboutMissing are the codes of findings about missing policies, which may be among those that could
 // not be read.
@@ -171,6 +171,7 @@ A finding has one of these codes, or the code of an error:
   atomic-list            an ApplyConfiguration writes a list or map that merging replaces
                          completely
   parent-missing         a JSONPatch writes below a list or map that manifests may lack
+  field-missing          a note: an expression reads a list or map that manifests may lack
   condition-unreachable  !has() of a field that API defaults always set, a condition that is
                          never true, or a comparison with a value that a field cannot have
   always-true            a note: a condition or a validation is true for all objects of the

@@ -418,6 +418,18 @@ type FalseError string
 // Error implements error.
 func (e FalseError) Error() string { return string(e) }
 
+// Causes are the errors of several conditions, each of which lets a policy fail, in the form in which a server
+// joins them.
+type Causes []string
+
+// Error implements error.
+func (c Causes) Error() string {
+	if len(c) == 1 {
+		return c[0]
+	}
+	return "[" + strings.Join(c, ", ") + "]"
+}
+
 // UnconvertedError says that a policy asks for an object in a version to which only a cluster
 // converts it.
 type UnconvertedError struct{ From, To *schema.Kind }

@@ -200,6 +200,11 @@ var checking = []Entry{
 		Advice: "Ask with has(), and add the list or map first where it is missing. An ApplyConfiguration adds both.",
 	},
 	{
+		Code: "field-missing", Severities: infos, Title: "An expression may read a missing field",
+		Cause:  "An expression in CEL reads a list or a map that objects of the kinds may lack, such as the labels, and asks nowhere whether they have it. It fails on objects without it: with the failurePolicy Fail a cluster denies these, with Ignore it does nothing.",
+		Advice: "Ask with has() first, or read the field as an optional value: object.metadata.?labels.orValue({}).",
+	},
+	{
 		Code: "condition-unreachable", Severities: warnings, Title: "The condition is never true",
 		Cause:  "The condition tests whether a field is missing, but API defaults always set the field before policies run. Or the condition of a policy in the API server compares only constants. Or the kinds that the policy matches decide it: it asks for another kind, for a field that the server always sets, or for a type that the field does not have, or a ValidatingAdmissionPolicy compares a field with a value that its kind does not enumerate. Or the conditions of a policy contradict each other: one asks for the value of a field that makes another false.",
 		Advice: "Compare the field with its default, or with a value that it can have.",

@@ -3,7 +3,6 @@ package admissionpolicy
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/limit"
@@ -81,7 +80,7 @@ func (a *Application) evaluateConditions(r *policy.Request, forms *celenv.Forms)
 	activation := a.Policy.Scope.Activate(r.Context, input)
 	budget := celenv.ConditionsBudget
 	var notApplied *policy.NotApplied
-	var errs []string
+	var errs policy.Causes
 	var failed source.Position // the first condition that fails
 	for n, c := range a.Policy.Conditions {
 		ok, err := activation.Bool(c.Program, &budget)
@@ -99,12 +98,8 @@ func (a *Application) evaluateConditions(r *policy.Request, forms *celenv.Forms)
 			notApplied = a.unless(n)
 		}
 	}
-	switch {
-	case notApplied != nil || len(errs) == 0:
+	if notApplied != nil || len(errs) == 0 {
 		return notApplied, nil
-	case len(errs) == 1:
-		return nil, &ConditionsError{errors.New(errs[0]), failed}
-	default:
-		return nil, &ConditionsError{errors.New("[" + strings.Join(errs, ", ") + "]"), failed}
 	}
+	return nil, &ConditionsError{errs, failed}
 }

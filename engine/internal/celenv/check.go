@@ -36,7 +36,7 @@ type Problem struct {
 	Code, Text         string
 	// Advice is empty if it depends on all kinds of the policy.
 	Advice source.Advice
-	// Field is the field that objects may lack, if the code is ParentMissing.
+	// Field is the field that objects may lack, if the code is ParentMissing or FieldMissing.
 	Field string
 	// Guarded says that the policy checks first, so that the problem may never occur for objects
 	// of the kind.
@@ -57,6 +57,7 @@ const (
 	AtomicList     = "atomic-list"
 	NotStored      = "field-not-stored"
 	ParentMissing  = "parent-missing"
+	FieldMissing   = "field-missing"
 	AlwaysTrue     = "always-true"
 	AlwaysFalse    = "always-false"
 	NeverTrue      = "condition-unreachable"
@@ -96,12 +97,12 @@ func (e *Env) Check(objects Objects, hasParams bool, expressions []Expression) (
 			problems = append(problems, objects.misfits(i, x.Text, trees[i])...)
 		}
 	}
-	problems = append(problems, t.parents(expressions, trees)...)
+	problems = slices.Concat(problems, t.parents(expressions, trees), t.missing(expressions, trees))
 	if len(problems) > 0 {
 		guardsOf(env, expressions).mark(expressions, problems)
 	}
 	// A policy that asks first, for whatever field, may know which objects have the parent.
-	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Code == ParentMissing && p.Guarded })
+	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Guarded && (p.Code == ParentMissing || p.Code == FieldMissing) })
 	atNames(expressions, problems)
 	return slices.Concat(problems, objects.certain(expressions, trees), costly(env, expressions, trees)), nil
 }
@@ -253,11 +254,16 @@ func problemCode(message string) string {
 		return FieldUndefined
 	case strings.Contains(message, "null)'"), strings.Contains(message, "'(null,"):
 		return "" // harmless: a field is compared with null as well
+	case inStruct().MatchString(message):
+		return "" // a server sees maps, in which it can look for a name
 	case strings.HasPrefix(message, "expected type of field"), comparison().MatchString(message):
 		return TypeMismatch
 	}
 	return ""
 }
+
+// inStruct matches the message about a name that is looked for in a struct.
+var inStruct = lazyregexp.New(`'@in' applied to '\(.*, kind\d+\.\w*\)'`)
 
 // undefinedField matches the message about a field that a type does not have.
 var undefinedField = lazyregexp.New(`^undefined field '(\w+)'`)

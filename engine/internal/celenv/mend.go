@@ -223,7 +223,7 @@ func (m *mender) namesFor(id int64, name string) (known []string) {
 func (m *mender) functions(call ast.CallExpr) (known []string) {
 	namespace := ""
 	if call.IsMemberFunction() {
-		namespace = m.chain(call.Target()) + "."
+		namespace = chainOf(call.Target()) + "."
 	}
 	for name, f := range m.env.Functions() {
 		if local, ok := strings.CutPrefix(name, namespace); ok && namespace != "" {
@@ -241,13 +241,13 @@ func (m *mender) functions(call ast.CallExpr) (known []string) {
 	return known
 }
 
-// chain returns the names of a chain of fields that begins with a variable; "" for another expression.
-func (m *mender) chain(e ast.Expr) string {
+// chainOf returns the names of a chain of fields that begins with a variable; "" for another expression.
+func chainOf(e ast.Expr) string {
 	switch e.Kind() {
 	case ast.IdentKind:
 		return e.AsIdent()
 	case ast.SelectKind:
-		if of := m.chain(e.AsSelect().Operand()); of != "" {
+		if of := chainOf(e.AsSelect().Operand()); of != "" {
 			return of + "." + e.AsSelect().FieldName()
 		}
 	}
@@ -433,7 +433,7 @@ func (m *mender) asMap(of ast.Expr) (changes []source.Change) {
 			return nil
 		}
 		changes = append(changes, source.Change{From: word.Start, To: word.End, New: strconv.Quote(name)})
-		if variable, _, _ := strings.Cut(m.chain(values[i].expr), "."); variable != "object" && variable != "params" && !isCallOf(values[i].expr, "dyn") {
+		if variable, _, _ := strings.Cut(chainOf(values[i].expr), "."); variable != "object" && variable != "params" && !isCallOf(values[i].expr, "dyn") {
 			changes = append(changes, source.Change{From: spans[i].Start, To: spans[i].Start, New: "dyn("}, source.Change{From: spans[i].End, To: spans[i].End, New: ")"})
 		}
 	}

@@ -134,7 +134,7 @@ func (o Objects) misfits(index int, text string, tree *ast.AST) (problems []Prob
 
 // parents finds operations below a list or map that objects of the kind may lack. It leaves out
 // fields that the policy reads or writes anywhere: it may make sure of them. An expression without a
-// tree may read any field.
+// tree may read any field. A test is a condition.
 func (t *typed) parents(expressions []Expression, trees []*ast.AST) (problems []Problem) {
 	if slices.Contains(trees, nil) {
 		return nil
@@ -145,8 +145,8 @@ func (t *typed) parents(expressions []Expression, trees []*ast.AST) (problems []
 			continue
 		}
 		for _, l := range patchLiterals(trees[i]) {
-			parent, field := t.optional(l)
-			if parent == nil || l.operation.Misfit(t.kind) != nil {
+			parent, field := t.optional(jsonpatch.Keys(l.operation.Path))
+			if parent == nil || l.operation.Op == "test" || l.operation.Misfit(t.kind) != nil {
 				continue
 			}
 			if known == nil {
@@ -166,11 +166,9 @@ func (t *typed) parents(expressions []Expression, trees []*ast.AST) (problems []
 	return problems
 }
 
-// optional returns the keys and the path of the first list or map above the target that objects
-// of the kind may lack; nil if they lack none. Of a field of an unknown name nothing is certain. A test
-// is a condition.
-func (t *typed) optional(l patchLiteral) (parent []string, field string) {
-	keys := jsonpatch.Keys(l.operation.Path)
+// optional returns the keys and the path of the first list or map above a value that objects
+// of the kind may lack; nil if they lack none. Of a field of an unknown name nothing is certain.
+func (t *typed) optional(keys []string) (parent []string, field string) {
 	of := t.kind.Type()
 	var path change.Path
 	for i, key := range keys[:max(len(keys)-1, 0)] {
@@ -179,7 +177,7 @@ func (t *typed) optional(l patchLiteral) (parent []string, field string) {
 			continue
 		}
 		f := of.Declared(key)
-		if f == nil || l.operation.Op == "test" {
+		if f == nil {
 			return nil, ""
 		}
 		of, path = f.Type, path.Key(key)

@@ -285,7 +285,7 @@ func (c *Checked) finding(path change.Path, offset int, code, text, advice strin
 }
 
 // notes are the codes of findings that may be no mistakes.
-var notes = []string{celenv.AlwaysTrue, celenv.AlwaysFalse, celenv.Costly}
+var notes = []string{celenv.AlwaysTrue, celenv.AlwaysFalse, celenv.Costly, celenv.FieldMissing}
 
 func finding(d *manifest.Document, path change.Path, offset int, code, text, advice string) source.Diagnostic {
 	w := source.Warningf(d.In(path, offset), code, "%s", text).With(advice)
