@@ -35,13 +35,13 @@ func (r *run) generated(shown *tally) []source.Diagnostic {
 	})
 	var all []source.Diagnostic
 	for i := range policies {
-		for n, f := range failing[i] {
+		if len(failing[i]) == 0 {
+			continue
+		}
+		patches := patchesOf(policies[i].policy)
+		for _, f := range failing[i] {
 			if id := f.ID.OfRule(); i >= len(mutating) || !shown.fails(id) {
-				finding := alwaysFails(id, f)
-				if n < mostCrashFixes {
-					finding = r.withoutCrash(policies[i].policy, f, finding)
-				}
-				all = append(all, finding)
+				all = append(all, r.withoutCrash(policies[i].policy, patches[f.At], f, alwaysFails(id, f)))
 			}
 		}
 	}
@@ -259,24 +259,24 @@ func alwaysFails(id policy.ID, f policy.Failure) source.Diagnostic {
 	return source.Warningf(f.At, "always-fails", "%s fails on all objects that were generated to reach its branches: %v", id, f.Err).With("correct it: " + effectOf(f))
 }
 
-// mostCrashFixes is how many failures of a policy get a fix, each of which is tried on the whole document. The
-// others get theirs when these are gone.
-const mostCrashFixes = 8
+// patchesOf returns the JSON Patches of a policy by the positions of their mutations.
+func patchesOf(d *manifest.Document) map[source.Position]policy.Node {
+	patches := map[source.Position]policy.Node{}
+	for _, mutation := range (policy.Node{Value: d.Object()}).At("spec", "mutations").Items() {
+		patches[d.At(mutation.Path)] = mutation.At("jsonPatch", "expression")
+	}
+	return patches
+}
 
-// withoutCrash adds its fix to a finding that a mutation of a policy crashes a server.
-func (r *run) withoutCrash(d *manifest.Document, f policy.Failure, found source.Diagnostic) source.Diagnostic {
+// withoutCrash adds its fix to a finding that the patch of a policy crashes a server.
+func (r *run) withoutCrash(d *manifest.Document, patch policy.Node, f policy.Failure, found source.Diagnostic) source.Diagnostic {
 	var crash *jsonpatch.CrashError
 	if !errors.As(f.Err, &crash) {
 		return found
 	}
-	for _, mutation := range (policy.Node{Value: d.Object()}).At("spec", "mutations").Items() {
-		if expression := mutation.At("jsonPatch", "expression"); d.At(mutation.Path) == f.At {
-			mend := celenv.New(r.set.settings.minor).Unnested(expression.Text())
-			mend.Advice = found.Advice
-			return d.Mended(found, expression.Path, mend)
-		}
-	}
-	return found
+	mend := celenv.New(r.set.settings.minor).Unnested(patch.Text())
+	mend.Advice = found.Advice
+	return d.Mended(found, patch.Path, mend)
 }
 
 // effectOf says what a failure does in a cluster.

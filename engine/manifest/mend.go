@@ -193,47 +193,112 @@ func afterColumn(line string, column int) string {
 	return line
 }
 
-// Mended returns a diagnostic about the string at a path with advice, and with the fix that follows it if the
-// string is written in a form in which its parts can be changed.
+// Mended returns a diagnostic about the string at a path with advice, and with the fix that follows it.
 func (d *Document) Mended(of source.Diagnostic, path change.Path, m source.Mend) source.Diagnostic {
 	of = of.With(m.Advice)
-	if edits := d.rewrite(path, m.Changes); len(edits) > 0 {
-		return of.Mended(m.Title, edits...)
+	if i, ok := d.scalarAt(path); ok && len(m.Changes) > 0 {
+		if _, isText := d.unit.tape().value(i).(string); isText {
+			return of.Mended(m.Title, d.rewriting(i, source.Rewrite{Changes: m.Changes}))
+		}
 	}
 	return of
 }
 
 // Requoted returns a diagnostic about the scalar at a path with the fix that it is quoted, or not, if it fits then.
 func (d *Document) Requoted(of source.Diagnostic, path change.Path, fits func(value any) bool) source.Diagnostic {
-	if d.unit.stream.origin != nil || d.unit.rewritten != nil || len(path) == 0 {
+	i, ok := d.scalarAt(path)
+	if !ok {
 		return of
 	}
-	object, t := d.Object(), d.unit.tape()
-	i, _ := t.find(d.root, path)
-	n := &t.nodes[i]
-	start, end := int(n.start), int(n.end)
-	title, meant, splices := "Quote the value", any(t.text[start:end]), []splice{{start: start, end: start, text: `"`}, {start: end, end: end, text: `"`}}
-	switch n.kind {
-	case plain:
-	case singleQuoted, doubleQuoted:
-		meant, _ = Value(t.text[start+1 : end-1]) // a text does not fit
-		title, splices = "Remove the quotes", []splice{{start: start, end: start + 1}, {start: end - 1, end: end}}
-	default:
+	splices, meant := d.unit.tape().requoted(i)
+	switch {
+	case len(splices) == 0 || !fits(meant):
 		return of
+	case splices[0].text == "":
+		return of.Mended("Remove the quotes", d.rewriting(i, source.Rewrite{}))
 	}
-	if !fits(meant) || !put(object, path, meant) || !d.readsAs(splices, object) {
-		return of
-	}
-	return of.Mended(title, d.editsOf(splices)...)
+	return of.Mended("Quote the value", d.rewriting(i, source.Rewrite{}))
 }
 
-// editsOf returns the edits that make splices.
-func (d *Document) editsOf(splices []splice) (edits []source.Edit) {
+// scalarAt returns the node of a scalar that can be edited.
+func (d *Document) scalarAt(path change.Path) (i int, ok bool) {
+	if d.unit.stream.origin != nil || d.unit.rewritten != nil || len(path) == 0 {
+		return 0, false
+	}
+	t := d.unit.tape()
+	i, _ = t.find(d.root, path)
+	above, _ := t.find(d.root, path[:len(path)-1])
+	return i, i != above && t.nodes[i].kind.isScalar() && t.nodes[i].kind != absent
+}
+
+// rewriting returns the edit that rewrites the scalar at index i.
+func (d *Document) rewriting(i int, as source.Rewrite) source.Edit {
+	n, position := &d.unit.tape().nodes[i], d.unit.stream.position
+	return source.Edit{At: position(int(n.start)), To: position(int(n.end)), Scalar: &as}
+}
+
+// requoted returns the splices that put the scalar at index i in quotes or out of them, and its value then. A block
+// scalar has no splices.
+func (t *tape) requoted(i int) (splices []splice, value any) {
+	n := &t.nodes[i]
+	start, end := int(n.start), int(n.end)
+	switch text := t.text[start:end]; n.kind {
+	case plain:
+		return []splice{{start: start, end: start, text: `"`}, {start: end, end: end, text: `"`}}, text
+	case singleQuoted, doubleQuoted:
+		value, _ = Value(text[1 : len(text)-1]) // a text does not fit
+		return []splice{{start: start, end: start + 1}, {start: end - 1, end: end}}, value
+	}
+	return nil, nil
+}
+
+// Edits returns the edits of the text that rewrite a scalar as an edit of a fix says. ok is false if the stream
+// has no such scalar any more, or if something else would read differently then.
+func (s *Stream) Edits(e source.Edit) (edits []source.Edit, ok bool) {
+	from, to := s.offset(e.At), s.offset(e.To)
+	for _, d := range s.docs {
+		if d.unit.rewritten != nil || d.window.start > from || d.window.end < to {
+			continue
+		}
+		path := d.unit.tape().pathTo(d.root, from)
+		if i, ok := d.scalarAt(path); ok {
+			if n := &d.unit.tape().nodes[i]; int(n.start) == from && int(n.end) == to {
+				return d.rewrite(path, i, *e.Scalar)
+			}
+		}
+	}
+	return nil, false
+}
+
+// rewrite returns the edits that rewrite the scalar at a path, which has index i.
+func (d *Document) rewrite(path change.Path, i int, as source.Rewrite) (edits []source.Edit, ok bool) {
+	t := d.unit.tape()
+	splices, value := t.requoted(i)
+	if len(as.Changes) > 0 {
+		splices, value = t.changed(i, as.Changes)
+	}
+	object := d.Object()
+	if !put(object, path, value) || !d.readsAs(splices, object) {
+		return nil, false
+	}
 	position := d.unit.stream.position
 	for _, s := range splices {
 		edits = append(edits, source.Edit{At: position(s.start), To: position(s.end), New: s.text})
 	}
-	return edits
+	return edits, true
+}
+
+// changed returns the splices that change parts of the text of the scalar at index i, and its value then.
+func (t *tape) changed(i int, changes []source.Change) (splices []splice, value any) {
+	text := t.string(&t.nodes[i])
+	for _, c := range changes {
+		from, to := t.byteOf(i, c.From), t.byteOf(i, c.To)
+		if c.To > 0 && strings.TrimSpace(text[c.To-1:c.To]) != "" {
+			to = max(from, len(strings.TrimRight(t.text[:to], " \t\r\n"))) // the line may end there
+		}
+		splices = append(splices, splice{start: from, end: to, text: inScalar(t.nodes[i].kind, c.New)})
+	}
+	return splices, source.Changed(text, changes)
 }
 
 // put sets the value at a path of an object, which has one there.
@@ -248,32 +313,6 @@ func put(object any, path change.Path, value any) bool {
 		return false
 	}
 	return true
-}
-
-// rewrite returns the edits that change parts of the string at a path; nil if no edits do so in its form.
-func (d *Document) rewrite(path change.Path, changes []source.Change) []source.Edit {
-	if d.unit.stream.origin != nil || d.unit.rewritten != nil || len(changes) == 0 || len(path) == 0 {
-		return nil
-	}
-	object, t := d.Object(), d.unit.tape()
-	value, _ := path.Get(object)
-	text, isText := value.(string)
-	i, _ := t.find(d.root, path)
-	if !isText || !t.nodes[i].kind.isScalar() {
-		return nil
-	}
-	var splices []splice
-	for _, c := range changes {
-		from, to := t.byteOf(i, c.From), t.byteOf(i, c.To)
-		if c.To > 0 && strings.TrimSpace(text[c.To-1:c.To]) != "" {
-			to = max(from, len(strings.TrimRight(t.text[:to], " \t\r\n"))) // the line may end there
-		}
-		splices = append(splices, splice{start: from, end: to, text: inScalar(t.nodes[i].kind, c.New)})
-	}
-	if !put(object, path, source.Changed(text, changes)) || !d.readsAs(splices, object) {
-		return nil
-	}
-	return d.editsOf(splices)
 }
 
 // inScalar returns a text as it is written in a scalar of a kind.

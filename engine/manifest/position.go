@@ -33,6 +33,15 @@ func (s *Stream) position(at int) source.Position {
 	return source.Position{File: s.name, Line: line + 1, Column: utf8.RuneCountInString(before) + 1}
 }
 
+// offset returns the offset of a position, which is that of a character in the text or after it.
+func (s *Stream) offset(p source.Position) int {
+	lines := s.lines()
+	if p.Line < 1 || p.Line > len(lines) {
+		return len(s.text)
+	}
+	return len(s.text) - len(afterColumn(s.text[lines[p.Line-1]:], p.Column))
+}
+
 // line returns the text of a line, counted from 1.
 func (s *Stream) line(number int) string {
 	lines := s.lines()

@@ -30,7 +30,7 @@ func (r *Redactor) fixes(fixes []source.Fix) []source.Fix {
 		return fixes
 	}
 	return slices.DeleteFunc(slices.Clone(fixes), func(f source.Fix) bool {
-		return r.holds(f.Title) || slices.ContainsFunc(f.Edits, func(e source.Edit) bool { return r.holds(e.Old) || r.holds(e.New) })
+		return r.holds(f.Title) || slices.ContainsFunc(f.Edits, func(e source.Edit) bool { return slices.ContainsFunc(e.Texts(), r.holds) })
 	})
 }
 

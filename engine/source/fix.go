@@ -24,6 +24,26 @@ type Edit struct {
 	// value of a manifest, which may be secret.
 	To       Position
 	Old, New string
+	// Scalar, unless it is nil, changes the scalar of YAML or JSON between At and To. How its text must be edited for
+	// that, and whether it can be, is found out when somebody asks for it (manifest.Stream.Edits).
+	Scalar *Rewrite
+}
+
+// Rewrite is a change of a scalar that leaves it where it is.
+type Rewrite struct {
+	// Changes are those of its text as it reads. Without any, it is put in quotes or, if it has quotes, out of them.
+	Changes []Change
+}
+
+// Texts returns the texts that an edit writes or looks for.
+func (e Edit) Texts() []string {
+	texts := []string{e.Old, e.New}
+	if e.Scalar != nil {
+		for _, c := range e.Scalar.Changes {
+			texts = append(texts, c.New)
+		}
+	}
+	return texts
 }
 
 // Advice says what to do about a mistake.

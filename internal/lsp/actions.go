@@ -2,12 +2,14 @@ package lsp
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/editor"
 )
@@ -15,24 +17,34 @@ import (
 // fix is a fix of a finding, with its places in the texts of files.
 type fix struct {
 	title string
-	edits []editor.Edit
+	edits []located
+}
+
+// located is an edit with its place. Unless scalar is nil, it rewrites the scalar that is there.
+type located struct {
+	edit   editor.Edit
+	scalar *source.Rewrite
 }
 
 // locateFixes finds the places of fixes. It leaves out those whose text is not at its place.
-func (s *server) locateFixes(all []source.Fix) []fix {
-	var located []fix
+func (s *server) locateFixes(all []source.Fix) (fixes []fix) {
 	for _, f := range all {
-		edits := make([]editor.Edit, 0, len(f.Edits))
-		for _, e := range f.Edits {
-			if placed, ok := s.locateEdit(e); ok {
-				edits = append(edits, placed)
-			}
-		}
-		if len(edits) == len(f.Edits) {
-			located = append(located, fix{f.Title, edits})
+		if edits, ok := s.locateEdits(f.Edits); ok {
+			fixes = append(fixes, fix{f.Title, edits})
 		}
 	}
-	return located
+	return fixes
+}
+
+func (s *server) locateEdits(all []source.Edit) (edits []located, ok bool) {
+	for _, e := range all {
+		placed, ok := s.locateEdit(e)
+		if !ok {
+			return nil, false
+		}
+		edits = append(edits, located{placed, e.Scalar})
+	}
+	return edits, true
 }
 
 func (s *server) locateEdit(e source.Edit) (placed editor.Edit, ok bool) {
@@ -62,7 +74,7 @@ func moved(fixes []fix, path string, from, to, by int) []fix {
 		f.edits = slices.Clone(f.edits)
 		isAffected := false
 		for i := range f.edits {
-			switch e := &f.edits[i]; {
+			switch e := &f.edits[i].edit; {
 			case e.Path != path || e.To < from:
 			case e.From > to:
 				e.From, e.To = e.From+by, e.To+by
@@ -75,6 +87,43 @@ func moved(fixes []fix, path string, from, to, by int) []fix {
 		}
 	}
 	return kept
+}
+
+// made are files that are read to make fixes in them.
+type made struct {
+	server *server
+	read   map[string]*manifest.Stream
+}
+
+// edits returns the edits that make a fix; ok is false if none do. The server must be locked.
+func (m *made) edits(of fix) (all []editor.Edit, ok bool) {
+	for _, e := range of.edits {
+		if e.scalar == nil {
+			all = append(all, e.edit)
+			continue
+		}
+		rewriting, ok := m.rewriting(e)
+		if !ok {
+			return nil, false
+		}
+		all = append(all, rewriting...)
+	}
+	return all, true
+}
+
+// rewriting returns the edits that rewrite a scalar.
+func (m *made) rewriting(e located) (edits []editor.Edit, ok bool) {
+	path, text := e.edit.Path, m.server.textOf(e.edit.Path)
+	name := m.server.workspace.Name(path)
+	if m.read[path] == nil {
+		m.read[path], _ = manifest.Bounds{Documents: math.MaxInt}.ReadPlain(name, []byte(text.content)) // its problems are among the findings
+	}
+	found, ok := m.read[path].Edits(source.Edit{At: text.place(name, e.edit.From), To: text.place(name, e.edit.To), Scalar: e.scalar})
+	for _, f := range found {
+		placed, _ := m.server.locateEdit(f) // it has an end
+		edits = append(edits, placed)
+	}
+	return edits, ok
 }
 
 // CodeAction implements protocol.Server. The actions are the fixes of the findings in a range, and the
@@ -108,12 +157,15 @@ func (s *server) fixesIn(document protocol.TextDocumentIdentifier, in protocol.R
 	if b == nil {
 		return nil
 	}
+	m := made{s, map[string]*manifest.Stream{}}
 	for _, f := range s.findingsIn(path, b.text.offset(in.Start, s.unit), b.text.offset(in.End, s.unit)) {
 		for _, fix := range f.fixes {
-			actions = append(actions, &protocol.CodeAction{
-				Title: source.Printable(fix.title), Kind: kind(protocol.CodeActionKindQuickFix),
-				Diagnostics: []protocol.Diagnostic{s.diagnostic(b.text, f)}, Edit: s.workspaceEdit(fix.edits, nil),
-			})
+			if edits, ok := m.edits(fix); ok {
+				actions = append(actions, &protocol.CodeAction{
+					Title: source.Printable(fix.title), Kind: kind(protocol.CodeActionKindQuickFix),
+					Diagnostics: []protocol.Diagnostic{s.diagnostic(b.text, f)}, Edit: s.workspaceEdit(edits, nil),
+				})
+			}
 		}
 	}
 	return actions
