@@ -238,6 +238,60 @@ func numbers(value any) any {
 	return value
 }
 
+func FuzzRewritten(f *testing.F) {
+	for _, text := range append(trapInputs(), layoutInputs...) {
+		f.Add(text, uint8(0), uint8(1), "b")
+		f.Add(text, uint8(1), uint8(0), " #: '\"\\")
+	}
+	f.Fuzz(checkRewritten)
+}
+
+// checkRewritten changes a part of each scalar of a text, and its quotes. If there are edits for that, the text reads as before
+// but for this scalar.
+func checkRewritten(t *testing.T, text string, from, size uint8, to string) {
+	s, found := Read("in.yaml", []byte(text))
+	if source.HasErrors(found) || s.ResourceList() != nil {
+		return
+	}
+	const most = 200 // aliases make many paths
+	for i, d := range s.Documents() {
+		var paths []change.Path
+		eachPath(nil, d.Object(), func(path change.Path) { paths = append(paths, path) })
+		for _, path := range paths[:min(most, len(paths))] {
+			want := d.Object()
+			value, _ := path.Get(want)
+			if text, ok := value.(string); ok && int(from) <= len(text) {
+				changes := []source.Change{{From: int(from), To: min(int(from)+int(size), len(text)), New: to}}
+				put(want, path, source.Changed(text, changes))
+				checkFix(t, s, i, want, d.Mended(source.Diagnostic{}, path, source.Mend{Changes: changes}))
+			}
+			checkFix(t, s, i, want, d.Requoted(source.Diagnostic{}, path, func(meant any) bool { return put(want, path, meant) }))
+		}
+	}
+}
+
+// checkFix makes the fix of a finding, if it has one, after which a document of a stream is an object.
+func checkFix(t *testing.T, s *Stream, document int, want map[string]any, found source.Diagnostic) {
+	after := fixedText(s, found)
+	if after == "" {
+		return
+	}
+	again, problems := Read("in.yaml", []byte(after))
+	documents := again.Documents()
+	if source.HasErrors(problems) || len(documents) != len(s.Documents()) {
+		t.Fatalf("%q is after a fix %q: %v", s.text, after, problems)
+	}
+	for i, d := range s.Documents() {
+		is := d.Object()
+		if i == document {
+			is = want
+		}
+		if !change.Equal(documents[i].Object(), is) {
+			t.Errorf("%q is after a fix %q, not %v", s.text, after, is)
+		}
+	}
+}
+
 func FuzzSet(f *testing.F) {
 	for i, text := range append(trapInputs(), layoutInputs...) {
 		for j := range 4 {

@@ -278,7 +278,7 @@ func (d *Document) rewrite(path change.Path, i int, as source.Rewrite) (edits []
 		splices, value = t.changed(i, as.Changes)
 	}
 	object := d.Object()
-	if !put(object, path, value) || !d.readsAs(splices, object) {
+	if len(splices) == 0 || !put(object, path, value) || !d.readsAs(splices, object) {
 		return nil, false
 	}
 	position := d.unit.stream.position
@@ -288,7 +288,8 @@ func (d *Document) rewrite(path change.Path, i int, as source.Rewrite) (edits []
 	return edits, true
 }
 
-// changed returns the splices that change parts of the text of the scalar at index i, and its value then.
+// changed returns the splices that change parts of the text of the scalar at index i, and its value then. There are
+// none for a text that a scalar of its form cannot have.
 func (t *tape) changed(i int, changes []source.Change) (splices []splice, value any) {
 	text := t.string(&t.nodes[i])
 	for _, c := range changes {
@@ -296,7 +297,11 @@ func (t *tape) changed(i int, changes []source.Change) (splices []splice, value 
 		if c.To > 0 && strings.TrimSpace(text[c.To-1:c.To]) != "" {
 			to = max(from, len(strings.TrimRight(t.text[:to], " \t\r\n"))) // the line may end there
 		}
-		splices = append(splices, splice{start: from, end: to, text: inScalar(t.nodes[i].kind, c.New)})
+		written, ok := inScalar(t.nodes[i].kind, c.New)
+		if !ok {
+			return nil, nil
+		}
+		splices = append(splices, splice{start: from, end: to, text: written})
 	}
 	return splices, source.Changed(text, changes)
 }
@@ -315,13 +320,15 @@ func put(object any, path change.Path, value any) bool {
 	return true
 }
 
-// inScalar returns a text as it is written in a scalar of a kind.
-func inScalar(kind kind, text string) string {
-	switch kind {
-	case singleQuoted:
-		return strings.ReplaceAll(text, "'", "''")
-	case doubleQuoted:
-		return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text)
+// inScalar returns a text as it is written in a scalar of a kind. ok is false if it cannot be.
+func inScalar(kind kind, text string) (written string, ok bool) {
+	if kind == doubleQuoted {
+		quoted := doubleQuote(text)
+		return quoted[1 : len(quoted)-1], utf8.ValidString(text)
 	}
-	return text
+	quoted, ok := singleQuote(text)
+	if ok && kind == singleQuoted {
+		text = quoted[1 : len(quoted)-1]
+	}
+	return text, ok && utf8.ValidString(text)
 }

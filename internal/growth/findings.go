@@ -28,6 +28,15 @@ func ofFindings() []dimension {
 				return admissionPolicy(fmt.Sprint("p-", i), "configmaps", apply(`has(object.metadata.nam) ? Object{} : Object{}`))
 			}), configMaps(1))
 		}},
+		{name: "findings/misspelt names", refusal: "error", n: 16, commands: []string{"check"}, files: func(n int) map[string]string {
+			return input(admissionPolicy("p", "configmaps", manyOf(n, `Object{metadata: Object.metadata{labels: {"a-#": objct.metadata.name}}}`)...), configMaps(1))
+		}},
+		{name: "findings/misspelt fields", n: 16, commands: []string{"check"}, files: func(n int) map[string]string {
+			return input(onConfigMaps(admissionPolicy("p", "configmaps", manyOf(n, `has(object.metadata.nam) ? Object{metadata: Object.metadata{labels: {"a-#": "b"}}} : Object{}`)...)), configMaps(1))
+		}},
+		{name: "findings/unquoted values", refusal: "error", n: 100, commands: []string{"check"}, files: func(n int) map[string]string {
+			return input(labelAll(), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: shop}\ndata:\n"+lines(n, "  key-#: #\n"))
+		}},
 		{name: "findings/random order", n: 25, files: func(n int) map[string]string {
 			return input(clusterPolicy("p", rule("r", "ConfigMap", "patchStrategicMerge: {data: {"+lines(n, `key-#: "{{ keys(request.object.data)[0] }}", `)+"}}")), configMaps(1))
 		}},
@@ -40,6 +49,14 @@ func ofFindings() []dimension {
 			return input(labelAll(), lines(n, "---\napiVersion: example.com/v1\nkind: Kind#\nmetadata: {name: k, namespace: shop}\nspec: {a: b}\n"))
 		}},
 	}
+}
+
+// manyOf returns mutations that write what an expression says, each with its number in place of each "#".
+func manyOf(n int, expression string) (mutations []string) {
+	for i := range n {
+		mutations = append(mutations, apply(strings.ReplaceAll(expression, "#", fmt.Sprint(i))))
+	}
+	return mutations
 }
 
 // ofRefusals are the dimensions of validation: policies, definitions and objects, alone and beside mutations.
