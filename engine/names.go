@@ -86,9 +86,9 @@ func (r *run) tellNames() {
 			if known[anywhere(s)] {
 				continue
 			}
-			if advice := names.misspelt(s); advice.Text != "" {
+			if advice, meant := names.misspelt(s); advice != "" {
 				known[anywhere(s)] = true // warn once
-				r.tell(source.Warningf(s.At, "name-unknown", "%s: there is no %s", s.ID, source.Name(describeSelected(s))).Advised(advice))
+				r.tell(renamed(source.Warningf(s.At, "name-unknown", "%s: there is no %s", s.ID, source.Name(describeSelected(s))).With(advice), s, meant))
 			}
 		}
 	}
@@ -179,17 +179,47 @@ func (n *names) similar(s policy.Selected) string {
 	return source.Misspelt(own, n.pick(name, inVersion))
 }
 
-// misspelt returns advice about an unknown name. It has no text if a definition that was not given may have
-// it.
-func (n *names) misspelt(s policy.Selected) source.Advice {
+// renamed returns a diagnostic about a name with the fix that makes another one of it, unless they are equal.
+func renamed(d source.Diagnostic, s, meant policy.Selected) source.Diagnostic {
+	var edits []source.Edit
+	var titles []string
+	for _, part := range []struct {
+		old, new string
+		in       source.Extent
+	}{{s.Resource, meant.Resource, s.NameIn}, {s.Kind, meant.Kind, s.NameIn}, {s.Version, meant.Version, s.VersionIn}, {s.Group, meant.Group, s.GroupIn}} {
+		switch {
+		case part.old == part.new:
+			continue
+		case part.in != source.Extent{}:
+			edits = append(edits, part.in.Replacing(part.old, part.new))
+		case part.old == "" || part.new == "" || !s.At.IsKnown():
+			return d
+		default:
+			edits = append(edits, source.Edit{At: s.At, Old: part.old, New: part.new})
+		}
+		titles = append(titles, cmp.Or(part.old, `""`)+" with "+cmp.Or(part.new, `""`))
+	}
+	if len(edits) == 0 {
+		return d
+	}
+	return d.Mended("Replace "+strings.Join(titles, ", and "), edits...)
+}
+
+// misspelt returns advice about an unknown name, and the name that was meant, or s if only the writer knows it. It
+// has no text if a definition that was not given may have it.
+func (n *names) misspelt(s policy.Selected) (advice string, meant policy.Selected) {
+	meant = s
 	own, name := selectedName(s)
 	isNamed := func(k *schema.Kind) bool { return name(k) == own }
 	inGroup := func(k *schema.Kind) bool { return isNamed(k) && wildcard.Match(s.Group, k.Group) }
 	if versions := n.pick(func(k *schema.Kind) string { return k.Version }, inGroup); len(versions) > 0 {
-		return source.Advice{Text: "expected version " + source.Alternatives(versions)}
+		if len(versions) == 1 {
+			meant.Version = versions[0]
+		}
+		return "expected version " + source.Alternatives(versions), meant
 	}
 	if near := n.similar(s); near != "" {
-		return source.Meant(own, near)
+		return source.Meant(own, near).Text, named(s, near)
 	}
 	var groups []string
 	for _, k := range n.kinds() {
@@ -199,11 +229,15 @@ func (n *names) misspelt(s policy.Selected) source.Advice {
 	}
 	switch near := source.Misspelt(s.Group, groups); {
 	case near != "":
-		return source.Advice{Text: "did you mean group " + near + "?"}
+		meant.Group = strings.Trim(near, `"`)
+		return "did you mean group " + near + "?", meant
 	case len(groups) > 0 && (n.isBuiltin(s.Group) || isReserved(s.Group)):
-		return source.Advice{Text: "expected group " + source.Alternatives(groups)}
+		if len(groups) == 1 {
+			meant.Group = strings.Trim(groups[0], `"`)
+		}
+		return "expected group " + source.Alternatives(groups), meant
 	case n.isBuiltin(s.Group):
-		return source.Advice{Text: fmt.Sprintf("no cluster serves that: the group is part of Kubernetes, and 'kubectl api-resources --api-group=%s' lists its resources", s.Group)}
+		return fmt.Sprintf("no cluster serves that: the group is part of Kubernetes, and 'kubectl api-resources --api-group=%s' lists its resources", s.Group), meant
 	}
 	return n.bothMisspelt(s)
 }
@@ -213,16 +247,26 @@ func (n *names) misspelt(s policy.Selected) source.Advice {
 func isReserved(group string) bool { return group != "" && !strings.ContainsAny(group, ".*?") }
 
 // bothMisspelt is misspelt for a name and a group that are both unknown.
-func (n *names) bothMisspelt(s policy.Selected) source.Advice {
-	group := s.Group
-	s.Group = source.Misspelt(group, n.pick(func(k *schema.Kind) string { return k.Group }, func(*schema.Kind) bool { return true }))
-	if near := n.similar(s); s.Group != "" && near != "" {
-		return source.Advice{Text: "did you mean " + near + " of group " + s.Group + "?"}
+func (n *names) bothMisspelt(s policy.Selected) (advice string, meant policy.Selected) {
+	meant = s
+	meant.Group = source.Misspelt(s.Group, n.pick(func(k *schema.Kind) string { return k.Group }, func(*schema.Kind) bool { return true }))
+	if near := n.similar(meant); meant.Group != "" && near != "" {
+		return "did you mean " + near + " of group " + meant.Group + "?", named(meant, near)
 	}
-	if isReserved(group) {
-		return source.Advice{Text: "no definition can have a group without a dot: 'kubectl api-resources' lists the groups"}
+	if isReserved(s.Group) {
+		return "no definition can have a group without a dot: 'kubectl api-resources' lists the groups", s
 	}
-	return source.Advice{}
+	return "", s
+}
+
+// named returns s with another name of its resource or kind.
+func named(s policy.Selected, name string) policy.Selected {
+	if s.Resource != "" {
+		s.Resource = name
+	} else {
+		s.Kind = name
+	}
+	return s
 }
 
 // isBuiltin reports whether a group is part of Kubernetes, so that all its kinds are known.

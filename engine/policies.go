@@ -130,9 +130,10 @@ func (s *Set) checkPolicies(streams []*manifest.Stream) []source.Diagnostic {
 	for _, d := range documentsOf(streams) {
 		var problem source.Diagnostic
 		switch kind := d.Kind(); {
-		case kind.Kind == "" || kind.Version == "":
-			problem = source.Errorf(d.At(nil), "manifest-invalid", "the document has no apiVersion or no kind").
-				With("every Kubernetes object has both")
+		case kind.Version == "":
+			problem = missingIdentity(d, change.Keys("apiVersion"))
+		case kind.Kind == "":
+			problem = missingIdentity(d, change.Keys("kind"))
 		case s.isPolicy(kind), kind == ClusterKind:
 			continue
 		case s.isMisspelt(kind):
@@ -165,8 +166,11 @@ func (s *Set) misspelt(d *manifest.Document) source.Diagnostic {
 	kind := d.Kind()
 	group, known := s.policyKinds(kind.Kind)
 	if group != "" {
-		return source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not a kind of group %q", source.Name(kind.Kind), source.Name(kind.Group)).
-			With("expected a version of " + group)
+		advice := source.Advice{Text: "expected a version of " + group}
+		if !strings.Contains(group, " ") { // there is only one
+			advice.Old, advice.New = kind.APIVersion(), gvk.Kind{Group: group, Version: kind.Version}.APIVersion()
+		}
+		return source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not a kind of group %q", source.Name(kind.Kind), source.Name(kind.Group)).Advised(advice)
 	}
 	return source.Errorf(d.At(change.Keys("kind")), "policy-kind-unknown", "no policy language has kind %s of %s", source.Name(kind.Kind), source.Name(kind.APIVersion())).
 		Advised(source.Suggest(kind.Kind, known))

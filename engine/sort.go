@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/builtin"
@@ -57,10 +60,7 @@ var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
 // trees, or nil if there are no trees.
 func checkIdentity(d *manifest.Document, l *loaded) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
-	missing := func(field string) {
-		diagnostics = append(diagnostics, source.Errorf(d.At(nil), "manifest-invalid", "the document has no %s", field).
-			With("every Kubernetes object has apiVersion, kind and metadata.name (or generateName)"))
-	}
+	missing := func(path ...string) { diagnostics = append(diagnostics, missingIdentity(d, change.Keys(path...))) }
 	if d.Kind().Version == "" {
 		missing("apiVersion")
 	}
@@ -85,12 +85,33 @@ func checkIdentity(d *manifest.Document, l *loaded) []source.Diagnostic {
 		switch name.(type) {
 		case map[string]any, []any:
 		default:
-			wrong = wrong.With("put it in quotes: kubectl reads y, n, on, off, yes, no and numbers as other values")
+			wrong = d.Quoted(wrong.With("put it in quotes: kubectl reads y, n, on, off, yes, no and numbers as other values"), change.Keys("metadata", "name"))
 		}
 		return []source.Diagnostic{wrong}
 	}
 	if _, ok := change.Keys("metadata", "generateName").Get(raw); !ok {
-		missing("metadata.name")
+		missing("metadata", "name")
 	}
 	return diagnostics
+}
+
+// missingIdentity reports that a document lacks a field that every object needs, or that the field is misspelt.
+func missingIdentity(d *manifest.Document, path change.Path) source.Diagnostic {
+	missing := source.Errorf(d.At(nil), "manifest-invalid", "the document has no %s", path)
+	object := d.Object()
+	for i := range path {
+		in, _ := path[:i].Get(object)
+		fields, _ := in.(map[string]any)
+		if _, ok := fields[path[i].Key]; ok {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			if source.Misspelt(key, []string{path[i].Key}) != "" {
+				missing.At = d.Key(path[:i].Key(key))
+				return missing.Advised(source.Meant(key, path[i].Key))
+			}
+		}
+		break
+	}
+	return missing.With("every Kubernetes object has apiVersion, kind and metadata.name (or generateName)")
 }

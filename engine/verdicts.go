@@ -367,8 +367,8 @@ func (n *names) unknown(selected []policy.Selected) string {
 		if known[anywhere(s)] {
 			continue
 		}
-		if advice := n.misspelt(s); advice.Text != "" {
-			return "there is no " + describeSelected(s) + "; " + advice.Text
+		if advice, _ := n.misspelt(s); advice != "" {
+			return "there is no " + describeSelected(s) + "; " + advice
 		}
 	}
 	return ""

@@ -198,7 +198,8 @@ func (d *Document) Mended(of source.Diagnostic, path change.Path, m source.Mend)
 	of = of.With(m.Advice)
 	if i, ok := d.scalarAt(path); ok && len(m.Changes) > 0 {
 		if _, isText := d.unit.tape().value(i).(string); isText {
-			return of.Mended(m.Title, d.rewriting(i, source.Rewrite{Changes: m.Changes}))
+			x := d.extent(i)
+			return of.Mended(m.Title, source.Edit{At: x.At, To: x.To, Scalar: &source.Rewrite{Changes: m.Changes}})
 		}
 	}
 	return of
@@ -211,13 +212,20 @@ func (d *Document) Requoted(of source.Diagnostic, path change.Path, fits func(va
 		return of
 	}
 	splices, meant := d.unit.tape().requoted(i)
-	switch {
-	case len(splices) == 0 || !fits(meant):
+	if len(splices) == 0 || !fits(meant) {
 		return of
-	case splices[0].text == "":
-		return of.Mended("Remove the quotes", d.rewriting(i, source.Rewrite{}))
 	}
-	return of.Mended("Quote the value", d.rewriting(i, source.Rewrite{}))
+	title := "Quote the value"
+	if splices[0].text == "" {
+		title = "Remove the quotes"
+	}
+	x := d.extent(i)
+	return of.Mended(title, source.Edit{At: x.At, To: x.To, Scalar: &source.Rewrite{}})
+}
+
+// Quoted returns a diagnostic about the scalar at a path, which is no text, with the fix that it is quoted.
+func (d *Document) Quoted(of source.Diagnostic, path change.Path) source.Diagnostic {
+	return d.Requoted(of, path, func(value any) bool { _, isText := value.(string); return isText })
 }
 
 // scalarAt returns the node of a scalar that can be edited.
@@ -231,10 +239,18 @@ func (d *Document) scalarAt(path change.Path) (i int, ok bool) {
 	return i, i != above && t.nodes[i].kind.isScalar() && t.nodes[i].kind != absent
 }
 
-// rewriting returns the edit that rewrites the scalar at index i.
-func (d *Document) rewriting(i int, as source.Rewrite) source.Edit {
+// Extent returns the place of the scalar at a path.
+func (d *Document) Extent(path change.Path) (x source.Extent) {
+	if i, ok := d.scalarAt(path); ok {
+		x = d.extent(i)
+	}
+	return x
+}
+
+// extent returns the place of the scalar at index i.
+func (d *Document) extent(i int) source.Extent {
 	n, position := &d.unit.tape().nodes[i], d.unit.stream.position
-	return source.Edit{At: position(int(n.start)), To: position(int(n.end)), Scalar: &as}
+	return source.Extent{At: position(int(n.start)), To: position(int(n.end))}
 }
 
 // requoted returns the splices that put the scalar at index i in quotes or out of them, and its value then. A block

@@ -179,6 +179,8 @@ type Selected struct {
 	At                             source.Position
 	Group, Version, Resource, Kind string
 	Purpose                        Purpose
+	// GroupIn, VersionIn and NameIn are scalars that have a part of the name each. Without them, the parts are at At.
+	GroupIn, VersionIn, NameIn source.Extent
 }
 
 // Purpose is what a policy names a kind for.

@@ -35,6 +35,14 @@ type Rewrite struct {
 	Changes []Change
 }
 
+// Extent is the place of a scalar that can be edited; the zero Extent is none.
+type Extent struct{ At, To Position }
+
+// Replacing returns the edit that makes a text of the scalar, which reads as another one.
+func (x Extent) Replacing(old, new string) Edit {
+	return Edit{At: x.At, To: x.To, Scalar: &Rewrite{[]Change{{To: len(old), New: new}}}}
+}
+
 // Texts returns the texts that an edit writes or looks for.
 func (e Edit) Texts() []string {
 	texts := []string{e.Old, e.New}

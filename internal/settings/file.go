@@ -180,16 +180,29 @@ type fileReader struct {
 }
 
 func (r *fileReader) fail(at change.Path, code, message, advice string) {
-	d := source.Errorf(r.document.At(at), code, "%s", message).With(advice)
+	r.report(at, source.Errorf(r.document.At(at), code, "%s", message).With(advice))
+}
+
+func (r *fileReader) report(at change.Path, d source.Diagnostic) {
 	d.Field = at.String()
 	r.problems = append(r.problems, d)
 }
 
+// unlike reports a value that is none of those that are known, with the one that was probably meant, or with quotes
+// or without them if it fits then.
+func (r *fileReader) unlike(at change.Path, message string, value any, known []string, fits func(value any) bool) {
+	d := source.Errorf(r.document.At(at), "option-value", "%s", message)
+	text, _ := value.(string)
+	if near := source.Nearest(text, known); near != "" && text != "" {
+		r.report(at, r.document.Mended(d, at, source.Meant(text, near).In(text, 0)))
+	} else {
+		r.report(at, r.document.Requoted(d, at, fits))
+	}
+}
+
 // unknown reports an unknown name: a key, or the value of an item.
 func (r *fileReader) unknown(at change.Path, message string, advice source.Advice) {
-	d := source.Errorf(r.document.At(at), "option-unknown", "%s", message).AdvisedAt(r.document.Key(at), advice)
-	d.Field = at.String()
-	r.problems = append(r.problems, d)
+	r.report(at, source.Errorf(r.document.At(at), "option-unknown", "%s", message).AdvisedAt(r.document.Key(at), advice))
 }
 
 // fields reads a map with known keys.
@@ -230,7 +243,7 @@ func (r *fileReader) text(target *string) valueReader {
 		text, ok := value.(string)
 		switch {
 		case !ok:
-			r.fail(at, "option-value", "expected a string, not "+Describe(value), "")
+			r.report(at, r.document.Quoted(source.Errorf(r.document.At(at), "option-value", "expected a string, not %s", source.Literal(Describe(value))), at))
 		case strings.TrimSpace(text) == "":
 			r.fail(at, "option-value", "the text is empty", "")
 		}
@@ -272,14 +285,9 @@ func (r *fileReader) values(value any, at change.Path, refuse func(o *Option) st
 // option reads the values of an option.
 func (r *fileReader) option(o *Option, value any, at change.Path) (values []Value) {
 	add := func(item any, at change.Path) {
-		text, problem := o.Scalar(item)
-		if problem == "" {
-			if err := o.Set(new(Config), text); err != nil {
-				problem = err.Error()
-			}
-		}
+		text, problem := o.read(item)
 		if problem != "" {
-			r.fail(at, "option-value", problem, "")
+			r.unlike(at, problem, item, o.Values, func(value any) bool { _, problem := o.read(value); return problem == "" })
 			return
 		}
 		values = append(values, Value{o.Entry(), text, r.document.At(at), at.String()})
@@ -292,6 +300,17 @@ func (r *fileReader) option(o *Option, value any, at change.Path) (values []Valu
 		add(value, at)
 	}
 	return values
+}
+
+// read returns the text of a value of the option, or why the option cannot have it.
+func (o *Option) read(value any) (text, problem string) {
+	text, problem = o.Scalar(value)
+	if problem == "" {
+		if err := o.Set(new(Config), text); err != nil {
+			problem = err.Error()
+		}
+	}
+	return text, problem
 }
 
 // refuseAnywhere refuses options that are different for each command.
@@ -438,7 +457,7 @@ func (r *fileReader) severities(value any, at change.Path) {
 		switch {
 		case object[code] == nil || !r.code(code, at):
 		case !isText || !slices.Contains(triage.Severities, severity):
-			r.fail(at, "option-value", "expected "+source.Alternatives(triage.Severities), "")
+			r.unlike(at, "expected "+source.Alternatives(triage.Severities), object[code], triage.Severities, func(any) bool { return false })
 		case triage.Fixed(code) != "":
 			r.fail(at, "option-value", "the severity cannot be set: "+triage.Fixed(code), "")
 		default:

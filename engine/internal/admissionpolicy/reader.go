@@ -111,11 +111,7 @@ func (p *Policy) Selects() []policy.Selected {
 	var all []policy.Selected
 	id := p.ID()
 	add := func(resources *match.Resources, d *manifest.Document, block string, s policy.Selected) {
-		for _, name := range resources.Names() {
-			s.At = d.At(change.Keys("spec", block, "resourceRules").Index(name.Rule))
-			s.Group, s.Version, s.Resource = name.Group, name.Version, name.Resource.Resource
-			all = append(all, s)
-		}
+		all = append(all, policydoc.Selected(d, change.Keys("spec", block, "resourceRules"), resources, s)...)
 	}
 	add(p.Constraints, p.Document, "matchConstraints", policy.Selected{ID: id})
 	for _, b := range p.Bindings {

@@ -151,7 +151,7 @@ func (r *reader) assignMetadata(n policy.Node, m *mutator) action {
 		if _, ok := assigned.value.(string); !ok {
 			at := n.At("value").Path
 			d := source.Errorf(r.doc.Document.At(at), "policy-invalid", "spec.parameters.assign.value field must be a string for AssignMetadata %q", m.name).With("quote the value")
-			r.doc.Report(r.doc.Document.Requoted(d, at, func(value any) bool { _, isText := value.(string); return isText }), at)
+			r.doc.Report(r.doc.Document.Quoted(d, at), at)
 		}
 	case *external:
 		if assigned.dataSource != username {

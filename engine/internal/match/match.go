@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/unknown"
@@ -90,9 +91,16 @@ func (m *Resources) Matches(r Request) Decision {
 
 // Name is a resource that a rule names.
 type Name struct {
-	// Rule is the index of the rule.
-	Rule int
+	// Rule is the index of the rule. The resource, its group and its version are at these indexes of the lists in it.
+	Rule                           int
+	atResource, atGroup, atVersion int
 	gvk.Resource
+}
+
+// In returns the paths of the group, the version and the name of the resource below those of the rules.
+func (n Name) In() (group, version, name change.Path) {
+	rule := change.Path{}.Index(n.Rule)
+	return rule.Key("apiGroups").Index(n.atGroup), rule.Key("apiVersions").Index(n.atVersion), rule.Key("resources").Index(n.atResource)
 }
 
 // Names returns the resources that the rules of the block name, without subresources and without
@@ -100,14 +108,14 @@ type Name struct {
 func (m *Resources) Names() []Name {
 	var names []Name
 	for i, rule := range m.rules {
-		for _, resource := range rule.resources {
+		for r, resource := range rule.resources {
 			resource, _, _ = strings.Cut(resource, "/")
 			if resource == "*" {
 				continue
 			}
-			for _, group := range rule.groups {
-				for _, version := range rule.versions {
-					names = append(names, Name{i, gvk.Resource{Group: group, Version: version, Resource: resource}})
+			for g, group := range rule.groups {
+				for v, version := range rule.versions {
+					names = append(names, Name{i, r, g, v, gvk.Resource{Group: group, Version: version, Resource: resource}})
 				}
 			}
 		}

@@ -45,10 +45,7 @@ func (p *program) Reads() []policy.Read {
 func (p *program) Selects() []policy.Selected {
 	var all []policy.Selected
 	add := func(u *unit, resources *match.Resources, block string, purpose policy.Purpose) {
-		for _, name := range resources.Names() {
-			at := u.policy.document.At(change.Keys("spec", block, "resourceRules").Index(name.Rule))
-			all = append(all, policy.Selected{ID: u.policy.id(), At: at, Group: name.Group, Version: name.Version, Resource: name.Resource.Resource, Purpose: purpose})
-		}
+		all = append(all, policydoc.Selected(u.policy.document, change.Keys("spec", block, "resourceRules"), resources, policy.Selected{ID: u.policy.id(), Purpose: purpose})...)
 	}
 	for _, u := range p.units {
 		if u.autogen == "" {

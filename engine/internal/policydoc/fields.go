@@ -68,7 +68,13 @@ func (r *Reader) Strings(n policy.Node) []string {
 // String returns a string, and reports a value of another type.
 func (r *Reader) String(n policy.Node) string {
 	if _, ok := n.Value.(string); n.Given() && !ok {
-		r.Advise(n.Path, "policy-invalid", "expected a string", "quote the value")
+		d := source.Errorf(r.Document.At(n.Path), "policy-invalid", "expected a string")
+		switch n.Value.(type) {
+		case map[string]any, []any:
+		default:
+			d = r.Document.Quoted(d.With("quote the value"), n.Path)
+		}
+		r.Report(d, n.Path)
 	}
 	return n.Text()
 }

@@ -1,10 +1,27 @@
 package policydoc
 
 import (
+	"slices"
+
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/match"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
+
+// Selected returns the resources that the rules at a path of a document name, each as s says.
+func Selected(d *manifest.Document, rules change.Path, resources *match.Resources, s policy.Selected) (all []policy.Selected) {
+	in := func(path change.Path) source.Extent { return d.Extent(slices.Concat(rules, path)) }
+	for _, name := range resources.Names() {
+		group, version, resource := name.In()
+		s.At = d.At(rules.Index(name.Rule))
+		s.Group, s.Version, s.Resource = name.Group, name.Version, name.Resource.Resource
+		s.GroupIn, s.VersionIn, s.NameIn = in(group), in(version), in(resource)
+		all = append(all, s)
+	}
+	return all
+}
 
 // Matched reports the problems of the match block, or of the selector, at n.
 func (r *Reader) Matched(n policy.Node, problems []match.Problem) {

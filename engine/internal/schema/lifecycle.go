@@ -3,6 +3,8 @@ package schema
 import (
 	_ "embed" // the table
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,8 +106,30 @@ func (r *Registry) Unserved(kind gvk.Kind) (instead gvk.Kind, ok bool) {
 			names = append(names, k.Kind.Kind)
 		}
 	}
+	if elsewhere := r.inOtherGroup(kind); elsewhere.Kind != "" {
+		return elsewhere, true
+	}
 	if near := source.Nearest(kind.Kind, names); near != "" {
 		instead = gvk.Kind{Group: kind.Group, Version: kind.Version, Kind: near}
 	}
 	return instead, true
+}
+
+// inOtherGroup returns the kind with the same name in the group that was probably meant: the only one with the name, or
+// else one with a similar name. It has the same version if there is such.
+func (r *Registry) inOtherGroup(kind gvk.Kind) (found gvk.Kind) {
+	byGroup := map[string]gvk.Kind{}
+	for _, k := range r.Kinds() {
+		if first, known := byGroup[k.Group]; k.Kind.Kind == kind.Kind && (!known || k.Version == kind.Version && first.Version != kind.Version) {
+			byGroup[k.Group] = k.Kind
+		}
+	}
+	groups := slices.Sorted(maps.Keys(byGroup))
+	if near := source.Misspelt(kind.Group, groups); near != "" {
+		return byGroup[near]
+	}
+	if len(groups) == 1 {
+		return byGroup[groups[0]]
+	}
+	return found
 }

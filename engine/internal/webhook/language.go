@@ -107,12 +107,7 @@ func (w *webhook) Selects() []policy.Selected {
 	if w.policy.Constraints == nil {
 		return nil
 	}
-	var all []policy.Selected
-	for _, name := range w.policy.Constraints.Names() {
-		at := w.policy.Document.At(w.path.Key("rules").Index(name.Rule))
-		all = append(all, policy.Selected{ID: w.ID(), At: at, Group: name.Group, Version: name.Version, Resource: name.Resource.Resource})
-	}
-	return all
+	return policydoc.Selected(w.policy.Document, w.path.Key("rules"), w.policy.Constraints, policy.Selected{ID: w.ID()})
 }
 
 // Check implements policy.Program.
