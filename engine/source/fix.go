@@ -133,9 +133,8 @@ func (a Advice) In(text string, from int) Mend {
 		}
 		at += n
 		before, _ := utf8.DecodeLastRuneInString(text[:at])
-		first, _ := utf8.DecodeRuneInString(a.Old)
 		after, _ := utf8.DecodeRuneInString(text[at+len(a.Old):])
-		if !(isWord(before) && isWord(first)) && !isWord(after) {
+		if !isWord(before) && !isWord(after) {
 			m.Title, m.Changes = a.title(), []Change{{at, at + len(a.Old), a.New}}
 			return m
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // Group is the API group of the policies.
@@ -79,14 +80,16 @@ func (l *Language) Decodes(r *Reader, advice func(change.Path) string) bool {
 	case !span.holds(l.Minor):
 		return refuse(l.served(), "Kubernetes 1.%d does not serve %s any more, 1.%d was the last", l.Minor, kind.APIVersion(), span.Until-1)
 	}
-	problems := schema.BuiltinOf(l.Minor).Lookup(kind).Type().Check(r.Doc.Root.Value)
+	of := schema.BuiltinOf(l.Minor).Lookup(kind).Type()
+	problems := of.Check(r.Doc.Root.Value)
 	for _, p := range problems {
-		code := "policy-invalid"
 		if p.Code == schema.FieldUndefined {
-			code = "policy-field-unknown"
+			p.Advice.Text = cmp.Or(advice(p.Path), p.Advice.Text)
+			r.Doc.Mistaken(p.Path, "policy-field-unknown", p.Text, p.Advice)
+			continue
 		}
-		p.Advice.Text = cmp.Or(advice(p.Path), p.Advice.Text)
-		r.Doc.Mistaken(p.Path, code, p.Text, p.Advice)
+		d := source.Diagnostic{At: r.Doc.Document.At(p.Path), Severity: source.Error, Code: "policy-invalid", Message: p.Text, Advice: advice(p.Path)}
+		r.Doc.Report(r.Doc.Document.Requoted(d, p.Path, of.At(p.Path).Fits), p.Path)
 	}
 	return len(problems) == 0
 }

@@ -98,7 +98,7 @@ func (o Objects) certain(expressions []Expression, trees []*ast.AST) (problems [
 		}
 		root := trees[i].Expr()
 		found := c.comparisons(root, func(e ast.Expr, code, text string) Problem {
-			return Problem{Expression: i, Offset: offsetOf(x.Text, trees[i], e), Code: code, Text: text, Advice: source.Advice{Text: "compare with a value that the field can have"}, Guarded: true}
+			return Problem{Expression: i, Offset: offsetOf(x.Text, trees[i], e), Code: code, Text: text, Mend: source.Mend{Advice: "compare with a value that the field can have"}, Guarded: true}
 		})
 		if len(found) == 0 && x.Variable == "" && trees[i].GetType(root.ID()).IsExactType(types.BoolType) && readsAny(root) {
 			found = always(i, c.of(root))
@@ -113,7 +113,7 @@ func (o Objects) certain(expressions []Expression, trees []*ast.AST) (problems [
 
 // always reports an expression that is always, or never, true.
 func always(expression int, of results) []Problem {
-	p := Problem{Expression: expression, Advice: source.Advice{Text: "compare a field that differs between objects, or remove the expression"}, Guarded: true}
+	p := Problem{Expression: expression, Mend: source.Mend{Advice: "compare a field that differs between objects, or remove the expression"}, Guarded: true}
 	switch {
 	case of == holds:
 		p.Code, p.Text = AlwaysTrue, "the expression is true for every object of the kinds that the policy matches"

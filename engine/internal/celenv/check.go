@@ -13,7 +13,6 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/celenv/library"
-	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
@@ -34,8 +33,8 @@ type Problem struct {
 	// Expression is the index of the expression; Offset is the byte offset in it.
 	Expression, Offset int
 	Code, Text         string
-	// Advice is empty if it depends on all kinds of the policy.
-	Advice source.Advice
+	// Mend has no advice if that depends on all kinds of the policy.
+	Mend source.Mend
 	// Field is the field that objects may lack, if the code is ParentMissing or FieldMissing.
 	Field string
 	// Guarded says that the policy checks first, so that the problem may never occur for objects
@@ -84,7 +83,7 @@ func (e *Env) Check(objects Objects, hasParams bool, expressions []Expression) (
 			t.variables[x.Variable] = types.DynType
 		}
 		if issues != nil && issues.Err() != nil {
-			problems = append(problems, t.issues(i, x.Text, issues)...)
+			problems = append(problems, t.issues(i, env, x.Text, issues)...)
 			continue
 		}
 		if x.Variable != "" {
@@ -103,38 +102,33 @@ func (e *Env) Check(objects Objects, hasParams bool, expressions []Expression) (
 	}
 	// A policy that asks first, for whatever field, may know which objects have the parent.
 	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Guarded && (p.Code == ParentMissing || p.Code == FieldMissing) })
-	atNames(expressions, problems)
 	return slices.Concat(problems, objects.certain(expressions, trees), costly(env, expressions, trees)), nil
 }
 
 // issues returns the certain problems among the issues of an expression.
-func (t *typed) issues(index int, text string, issues *cel.Issues) (problems []Problem) {
+func (t *typed) issues(index int, env *cel.Env, text string, issues *cel.Issues) (problems []Problem) {
+	m := newMender(env, t.provider, text, issues)
 	for _, problem := range issues.Errors() {
-		if code := problemCode(problem.Message); code != "" {
-			at := offset(text, problem.Location.Line(), problem.Location.Column())
-			problems = append(problems, Problem{Expression: index, Offset: at, Code: code, Text: t.readable(problem.Message)})
-			if match := undefinedField().FindStringSubmatch(problem.Message); match != nil {
-				if near := source.Nearest(match[1], t.missed[match[1]].FieldNames()); near != "" {
-					problems[len(problems)-1].Advice = source.Meant(match[1], near)
-				}
+		code := problemCode(problem.Message)
+		if code == "" {
+			continue
+		}
+		p := Problem{Expression: index, Offset: offset(text, problem.Location.Line(), problem.Location.Column()), Code: code, Text: t.readable(problem.Message)}
+		switch match := undefinedField().FindStringSubmatch(problem.Message); {
+		case m == nil:
+		case match == nil:
+			p.Mend = m.retype(problem)
+		default:
+			if word, ok := wordAt(text, m.parts, p.Offset, match[1]); ok {
+				p.Offset = word.Start // the compiler reports it at the dot before the name, or at the colon after it
+			}
+			if near := source.Nearest(match[1], t.missed[match[1]].FieldNames()); near != "" {
+				p.Mend = source.Meant(match[1], near).In(text, p.Offset)
 			}
 		}
+		problems = append(problems, p)
 	}
 	return problems
-}
-
-// atNames moves problems with undefined fields to the names. The compiler reports them at the dot before the name,
-// or at the colon after it.
-func atNames(expressions []Expression, problems []Problem) {
-	for i := range problems {
-		p := &problems[i]
-		text := expressions[p.Expression].Text
-		if match := undefinedField().FindStringSubmatch(p.Text); match != nil {
-			if word, ok := wordAt(text, syntax.Parts(text), p.Offset, match[1]); ok {
-				p.Offset = word.Start
-			}
-		}
-	}
 }
 
 // typedEnv returns an environment in which object has a type.
@@ -325,7 +319,7 @@ func unstored(expression, offset int, why *admission.Unstored) Problem {
 	if why.Instead != "" {
 		advice = "match the resource " + why.Instead
 	}
-	return Problem{Expression: expression, Offset: offset, Code: NotStored, Text: why.Text, Advice: source.Advice{Text: advice}}
+	return Problem{Expression: expression, Offset: offset, Code: NotStored, Text: why.Text, Mend: source.Mend{Advice: advice}}
 }
 
 // offsetOf returns the byte offset of an expression in the text.

@@ -35,8 +35,8 @@ func costly(env *cel.Env, expressions []Expression, trees []*ast.AST) (problems 
 		if err == nil && estimated.Max > celconfig.PerCallLimit && estimated.Max < unlimited {
 			problems = append(problems, Problem{
 				Expression: i, Code: Costly, Guarded: true,
-				Text:   fmt.Sprintf("the expression costs up to %d units for an object whose lists, maps and texts have %d items each: servers stop at %d, and it fails", estimated.Max, manyItems, celconfig.PerCallLimit),
-				Advice: source.Advice{Text: "avoid a loop within a loop, or bound one with a smaller list"},
+				Text: fmt.Sprintf("the expression costs up to %d units for an object whose lists, maps and texts have %d items each: servers stop at %d, and it fails", estimated.Max, manyItems, celconfig.PerCallLimit),
+				Mend: source.Mend{Advice: "avoid a loop within a loop, or bound one with a smaller list"},
 			})
 		}
 	}

@@ -17,8 +17,8 @@ func (c *compiler) retype(text string, output, want *types.Type) source.Mend {
 	if err != nil {
 		return source.Mend{}
 	}
-	m, ok := newMender(env, c.provider, text, nil)
-	if !ok {
+	m := newMender(env, c.provider, text, nil)
+	if m == nil {
 		return source.Mend{}
 	}
 	for _, proposal := range m.results(output, want) {

@@ -46,27 +46,25 @@ func (c *compiler) mend(text string, issues *cel.Issues) source.Mend {
 
 // mendOf returns the first change of an expression that leaves fewer errors. The provider may be nil.
 func mendOf(env *cel.Env, p *provider, text string, issues *cel.Issues) source.Mend {
-	m, ok := newMender(env, p, text, issues.Errors())
-	if !ok {
-		return source.Mend{} // only the writer knows what it should be
-	}
-	for _, e := range m.errors {
-		if mend := m.mend(e); mend.Advice != "" {
-			return mend
+	if m := newMender(env, p, text, issues); m != nil {
+		for _, e := range m.errors {
+			if mend := m.mend(e); mend.Advice != "" {
+				return mend
+			}
 		}
 	}
 	return source.Mend{}
 }
 
-// newMender returns a mender of an expression with errors. ok says whether the expression can be parsed.
-func newMender(env *cel.Env, p *provider, text string, errors []*common.Error) (m *mender, ok bool) {
+// newMender returns the mender of an expression; nil if its syntax is wrong: only the writer knows what it should be.
+func newMender(env *cel.Env, p *provider, text string, issues *cel.Issues) *mender {
 	parsed, wrong := env.Parse(text)
 	if wrong != nil && wrong.Err() != nil {
-		return nil, false
+		return nil
 	}
-	m = &mender{env: env, provider: p, text: text, errors: errors, parsed: parsed.NativeRep(), nodes: map[int64]ast.Expr{}, parts: syntax.Parts(text)}
+	m := &mender{env: env, provider: p, text: text, errors: issues.Errors(), parsed: parsed.NativeRep(), nodes: map[int64]ast.Expr{}, parts: syntax.Parts(text)}
 	ast.PreOrderVisit(m.parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) { m.nodes[e.ID()] = e }))
-	return m, true
+	return m
 }
 
 // The messages of cel-go that a mend follows.
@@ -292,6 +290,93 @@ func valuesOf(e ast.Expr) (values []value) {
 		}
 	}
 	return values
+}
+
+// The messages of cel-go about a value of another type than that of the field, or of what it is compared with.
+var (
+	otherField   = lazyregexp.New(`^expected type of field '\w+' is '(\w+)'`)
+	otherCompare = lazyregexp.New(`no matching overload for '_(?:==|!=|<|<=|>|>=)_' applied to '\((\w+), (\w+)\)'`)
+)
+
+// retype quotes the literal that an error is about, or takes it out of its quotes, if it has the expected type then.
+func (m *mender) retype(e *common.Error) source.Mend {
+	if match := otherField().FindStringSubmatch(e.Message); match != nil {
+		return m.literalAs(m.valueOf(e.ExprID), isOf(match[1]))
+	}
+	match, node := otherCompare().FindStringSubmatch(e.Message), m.nodes[e.ExprID]
+	if match == nil || node == nil || node.Kind() != ast.CallKind || len(node.AsCall().Args()) != 2 {
+		return source.Mend{}
+	}
+	args := node.AsCall().Args()
+	if mend := m.literalAs(args[0], isOf(match[2])); mend.Advice != "" {
+		return mend
+	}
+	return m.literalAs(args[1], isOf(match[1]))
+}
+
+// valueOf returns the value of an entry of an Object; nil if there is no such.
+func (m *mender) valueOf(entry int64) ast.Expr {
+	for _, n := range m.nodes {
+		if n.Kind() != ast.StructKind {
+			continue
+		}
+		for _, field := range n.AsStruct().Fields() {
+			if field.ID() == entry {
+				return field.AsStructField().Value()
+			}
+		}
+	}
+	return nil
+}
+
+// isOf returns a function that reports whether a value has a type of CEL.
+func isOf(name string) func(value any) bool {
+	return func(value any) bool {
+		switch value.(type) {
+		case string:
+			return name == "string"
+		case int64:
+			return name == "int"
+		case bool:
+			return name == "bool"
+		}
+		return false
+	}
+}
+
+// literalAs quotes a literal, or takes it out of its quotes, if it fits then.
+func (m *mender) literalAs(e ast.Expr, fits func(value any) bool) source.Mend {
+	if e == nil || e.Kind() != ast.LiteralKind {
+		return source.Mend{}
+	}
+	at := offsetOf(m.text, m.parsed, e)
+	i, ok := slices.BinarySearchFunc(m.parts, at, func(p syntax.Part, at int) int { return cmp.Compare(p.Start, at) })
+	if !ok {
+		return source.Mend{}
+	}
+	word, literal := m.word(i), e.AsLiteral().Value()
+	written, isText := literal.(string)
+	advice := "write " + written + ", without quotes"
+	meant := plainLiteral(written)
+	if !isText {
+		written = strconv.Quote(word)
+		advice, meant = "write it in quotes: "+written, word
+	}
+	if meant == nil || !isText && word != fmt.Sprint(literal) || !fits(meant) {
+		return source.Mend{}
+	}
+	return source.Mend{Advice: advice, Title: fmt.Sprintf("Replace %s with %s", word, written), Changes: []source.Change{{From: m.parts[i].Start, To: m.parts[i].End, New: written}}}
+}
+
+// plainLiteral returns the value of a text without its quotes: a whole number or a boolean, or else nil.
+func plainLiteral(text string) any {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(n, 10) == text {
+		return n
+	}
+	if b := text == "true"; b || text == "false" {
+		return b
+	}
+	return nil
 }
 
 // wrap writes dyn() around those values of a list, a map or a condition that have a type.

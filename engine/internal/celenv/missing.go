@@ -8,6 +8,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 
+	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -34,10 +35,11 @@ func (t *typed) missing(expressions []Expression, trees []*ast.AST) (problems []
 			if told[field] = true; known.names[last] || x.Patch && known.written[last] {
 				continue
 			}
+			at := offsetOf(x.Text, trees[i], r.at)
 			problems = append(problems, Problem{
-				Expression: i, Offset: offsetOf(x.Text, trees[i], r.at), Code: FieldMissing, Field: field,
-				Text:   fmt.Sprintf("the expression fails on objects without %s, which %s may lack", field, t.kind.Title()),
-				Advice: r.advice(t.isList(parent)),
+				Expression: i, Offset: at, Code: FieldMissing, Field: field,
+				Text: fmt.Sprintf("the expression fails on objects without %s, which %s may lack", field, t.kind.Title()),
+				Mend: r.mend(x.Text, at, t.isList(parent)),
 			})
 		}
 	}
@@ -53,18 +55,22 @@ type need struct {
 	searched bool
 }
 
-// advice returns advice about a list or a map that may be missing.
-func (r need) advice(isList bool) source.Advice {
-	chain, empty := chainOf(r.at), "{}"
-	if !r.searched {
-		return source.Advice{Text: "ask with has(" + chain + ") first"}
-	}
+// mend returns advice about a list or a map that may be missing, and of one in which the expression searches the
+// change to an empty one.
+func (n need) mend(text string, at int, isList bool) source.Mend {
+	chain, empty := chainOf(n.at), "{}"
+	m := source.Mend{Advice: "ask with has(" + chain + ") first"}
 	if isList {
 		empty = "[]"
 	}
 	dot := strings.LastIndexByte(chain, '.')
-	instead := ".?" + chain[dot+1:] + ".orValue(" + empty + ")"
-	return source.Advice{Text: "ask with has(" + chain + ") first, or write " + chain[:dot] + instead, Old: chain[dot:], New: instead}
+	if word, ok := wordAt(text, syntax.Parts(text), at, chain[dot+1:]); ok && n.searched && text[at] == '.' {
+		orElse := ".orValue(" + empty + ")"
+		m.Advice += ", or write " + chain[:dot] + ".?" + chain[dot+1:] + orElse
+		m.Title = "Take a missing " + chain[dot+1:] + " for an empty one"
+		m.Changes = []source.Change{{From: at + 1, To: at + 1, New: "?"}, {From: word.End, To: word.End, New: orElse}}
+	}
+	return m
 }
 
 // needsOf returns the fields of object that an expression reads as a whole, or in which it reads.

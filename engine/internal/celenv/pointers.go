@@ -11,6 +11,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/source"
@@ -19,8 +20,8 @@ import (
 // patchLiteral is a JSONPatch literal in an expression, as far as it is constant.
 type patchLiteral struct {
 	operation jsonpatch.Operation
-	// path is the expression of the path.
-	path ast.Expr
+	// in is the whole patch. op, path and value are the expressions of these fields.
+	in, op, path, value ast.Expr
 }
 
 // patchLiterals returns the JSONPatch literals with a path that is at least partly constant.
@@ -29,17 +30,19 @@ func patchLiterals(tree *ast.AST) (found []patchLiteral) {
 		if e.Kind() != ast.StructKind || e.AsStruct().TypeName() != patchType.TypeName() {
 			return
 		}
-		l := patchLiteral{operation: jsonpatch.Operation{NoValue: true}}
+		l := patchLiteral{operation: jsonpatch.Operation{NoValue: true}, in: e}
 		for _, entry := range e.AsStruct().Fields() {
 			value := entry.AsStructField().Value()
 			switch entry.AsStructField().Name() {
 			case "op":
+				l.op = value
 				l.operation.Op, _ = constantText(value)
 			case "path":
 				l.operation.Path, l.path = pointerOf(tree, value), value
 			case "from":
 				l.operation.From = pointerOf(tree, value)
 			case "value":
+				l.value = value
 				if value.Kind() == ast.LiteralKind && value.AsLiteral().Type() != types.NullType {
 					l.operation.Value, l.operation.NoValue = value.AsLiteral().Value(), false
 				}
@@ -124,7 +127,14 @@ func (o Objects) misfits(index int, text string, tree *ast.AST) (problems []Prob
 	for _, l := range patchLiterals(tree) {
 		at := offsetOf(text, tree, terms(l.path)[0])
 		if misfit := l.operation.Misfit(o.Kind); misfit != nil {
-			problems = append(problems, Problem{Expression: index, Offset: at, Code: misfit.Code, Text: misfit.Text, Advice: misfit.Advice})
+			mend := misfit.Advice.In(text, at)
+			if misfit.Wants != nil {
+				m := mender{text: text, parsed: tree, parts: syntax.Parts(text)}
+				if literal := m.literalAs(l.value, misfit.Wants.Fits); literal.Advice != "" {
+					mend = literal
+				}
+			}
+			problems = append(problems, Problem{Expression: index, Offset: at, Code: misfit.Code, Text: misfit.Text, Mend: mend})
 		} else if why := admission.NotStored(o.Kind, o.Subresources, l.operation.Written()); why != nil {
 			problems = append(problems, unstored(index, at, why))
 		}
@@ -158,8 +168,8 @@ func (t *typed) parents(expressions []Expression, trees []*ast.AST) (problems []
 			}
 			problems = append(problems, Problem{
 				Expression: i, Offset: offsetOf(x.Text, trees[i], terms(l.path)[0]), Code: ParentMissing, Field: field,
-				Text:   fmt.Sprintf("the operation fails on objects without %s, which %s may lack", field, t.kind.Title()),
-				Advice: source.Advice{Text: "where !has(object." + field + "), add " + pointer + " first, or all of it at once"},
+				Text: fmt.Sprintf("the operation fails on objects without %s, which %s may lack", field, t.kind.Title()),
+				Mend: source.Mend{Advice: "where !has(object." + field + "), add " + pointer + " first, or all of it at once"},
 			})
 		}
 	}

@@ -23,6 +23,8 @@ type Misfit struct {
 	// Code is schema.FieldUndefined or schema.TypeMismatch.
 	Code, Text string
 	Advice     source.Advice
+	// Wants is the type of the value, if the operation writes one of another type.
+	Wants *schema.Type
 }
 
 // Misfit returns why an operation does not fit the objects of a kind; nil if it may fit. An operation
@@ -33,7 +35,7 @@ func (op Operation) Misfit(kind *schema.Kind) *Misfit {
 	}
 	if slashed := op; op.Path != "" && !strings.ContainsAny(op.Path[:1], "/"+AnyKey+AnyKeys) {
 		if slashed.Path = "/" + op.Path; slashed.Misfit(kind) == nil {
-			return &Misfit{schema.TypeMismatch, "the path has no / at its beginning", source.Meant(op.Path, slashed.Path)}
+			return &Misfit{Code: schema.TypeMismatch, Text: "the path has no / at its beginning", Advice: source.Meant(op.Path, slashed.Path)}
 		}
 	}
 	w := walk{kind: kind, op: op}
@@ -104,7 +106,7 @@ func (w *walk) to(keys []string) *schema.Type {
 			if len(t.Fields) == 0 || key == AnyKey {
 				return nil
 			}
-			w.misfit = &Misfit{schema.FieldUndefined, fmt.Sprintf("%s has no field %s", w.kind.Title(), dotted(keys[:i+1])), w.kind.SuggestField(t, key, fields)}
+			w.failAdvised(schema.FieldUndefined, w.kind.SuggestField(t, key, fields), "%s has no field %s", w.kind.Title(), dotted(keys[:i+1]))
 		default:
 			inMap = t.Declared(key) == nil
 			t, fields = t.FieldType(key), fields.Key(key)
@@ -121,7 +123,7 @@ func (w *walk) fail(code, advice, format string, args ...any) {
 }
 
 func (w *walk) failAdvised(code string, advice source.Advice, format string, args ...any) {
-	w.misfit = &Misfit{code, fmt.Sprintf(format, args...), advice}
+	w.misfit = &Misfit{Code: code, Text: fmt.Sprintf(format, args...), Advice: advice}
 }
 
 // index checks a key of a list. Only what is added may have the key "-".
@@ -134,8 +136,8 @@ func (w *walk) index(keys []string, i int) {
 	case key == "-":
 		w.fail(schema.TypeMismatch, "name the index of an item; only add, at the end of a path, may have -", "%s of %s is a list, and - is not the index of an item", dotted(keys[:i]), w.kind.Title())
 	default:
-		at := pointer(keys[:i])
-		w.fail(schema.TypeMismatch, fmt.Sprintf("write the index of an item: %s/0%s", at, pointer(keys[i:])), "%s of %s is a list, and %s is no index", dotted(keys[:i]), w.kind.Title(), strconv.Quote(key))
+		indexed := pointer(keys[:i]) + "/0" + pointer(keys[i:])
+		w.failAdvised(schema.TypeMismatch, w.instead("write the index of an item: ", indexed), "%s of %s is a list, and %s is no index", dotted(keys[:i]), w.kind.Title(), strconv.Quote(key))
 	}
 }
 
@@ -143,13 +145,18 @@ func (w *walk) index(keys []string, i int) {
 func (w *walk) below(keys []string, i int, inMap bool) {
 	advice := source.Advice{Text: "end the path before"}
 	if inMap {
-		escaped := pointer(keys[:i-1]) + "/" + Escape(strings.Join(shownAll(keys[i-1:]), "/"))
-		advice = source.Advice{Text: "write / in a key as ~1: " + escaped}
-		if w.op.Op != "from" && !strings.ContainsAny(w.op.Path, AnyKey+AnyKeys) {
-			advice.Old, advice.New = w.op.Path, escaped
-		}
+		advice = w.instead("write / in a key as ~1: ", pointer(keys[:i-1])+"/"+Escape(strings.Join(shownAll(keys[i-1:]), "/")))
 	}
 	w.failAdvised(schema.TypeMismatch, advice, "%s of %s is a single value, without a field %s", dotted(keys[:i]), w.kind.Title(), shown(keys[i]))
+}
+
+// instead returns the advice to write another pointer.
+func (w *walk) instead(text, pointer string) source.Advice {
+	advice := source.Advice{Text: text + pointer}
+	if w.op.Op != "from" && !strings.ContainsAny(w.op.Path, AnyKey+AnyKeys) {
+		advice.Old, advice.New = w.op.Path, pointer
+	}
+	return advice
 }
 
 // checkValue checks the value against the type at the end of the path.
@@ -160,6 +167,7 @@ func (w *walk) checkValue(t *schema.Type, keys []string) {
 	}
 	w.fail(problems[0].Code, "write a value of the field's type",
 		"the value does not fit %s of %s: %s", dotted(keys), w.kind.Title(), problems[0].Text)
+	w.misfit.Wants = t
 }
 
 // dotted returns keys as a field path.

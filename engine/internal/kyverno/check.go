@@ -25,6 +25,9 @@ type misfit struct {
 	offset     int
 	code, text string
 	advice     source.Advice
+	// wants is the type that the scalar at value should have.
+	wants *schema.Type
+	value change.Path
 }
 
 // atKey is the offset of a part that is the key of its path.
@@ -130,7 +133,11 @@ func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found
 			case m.offset > 0:
 				at = r.policy.document.In(m.path, m.offset)
 			}
-			found = append(found, r.warning(at, m.path, m.code, m.text, "").Advised(m.advice))
+			d := r.warning(at, m.path, m.code, m.text, "").Advised(m.advice)
+			if m.wants != nil {
+				d = r.policy.document.Requoted(d, m.value, m.wants.Fits)
+			}
+			found = append(found, d)
 		}
 	}
 	return found
@@ -159,7 +166,10 @@ func misfitsOf(n policy.Node, t *schema.Type, k *schema.Kind, field change.Path)
 	if len(t.Check(n.Value)) == 0 {
 		return nil
 	}
-	return []misfit{{n.Path, 0, "type-mismatch", fmt.Sprintf("%s of %s is %s, and the patch writes %s", field, k.Title(), typeWord(t), valueWord(n.Value)), source.Advice{Text: "write a value of the field's type"}}}
+	return []misfit{{
+		path: n.Path, code: "type-mismatch", text: fmt.Sprintf("%s of %s is %s, and the patch writes %s", field, k.Title(), typeWord(t), valueWord(n.Value)),
+		advice: source.Advice{Text: "write a value of the field's type"}, wants: t, value: n.Path,
+	}}
 }
 
 // misfitOperations compares the JSON Patches at n with a kind. subresources are those of the requests.
@@ -183,6 +193,9 @@ func misfitOperations(n policy.Node, k *schema.Kind, subresources []string) (fou
 			op := knownOperation(item)
 			if wrong := op.Misfit(k); wrong != nil {
 				m.code, m.text, m.advice = wrong.Code, wrong.Text, wrong.Advice
+				if !isText {
+					m.wants, m.value = wrong.Wants, item.At("value").Path
+				}
 				found = append(found, m)
 			} else if why := admission.NotStored(k, subresources, op.Written()); why != nil {
 				found = append(found, m.unstored(why))
@@ -265,7 +278,8 @@ func misfitFields(n policy.Node, object map[string]any, t *schema.Type, k *schem
 		} else if of == nil {
 			if len(t.Fields) > 0 {
 				found = append(found, misfit{
-					inner.Path, atKey, "field-undefined", fmt.Sprintf("%s has no field %s, so the server drops it", k.Title(), field.Key(bare)), k.SuggestField(t, bare, field),
+					path: inner.Path, offset: atKey, code: "field-undefined",
+					text: fmt.Sprintf("%s has no field %s, so the server drops it", k.Title(), field.Key(bare)), advice: k.SuggestField(t, bare, field),
 				})
 			}
 			continue

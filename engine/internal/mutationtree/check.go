@@ -26,6 +26,8 @@ type misfit struct {
 	path       change.Path
 	code, text string
 	advice     source.Advice
+	// wants is the type that the scalar at the path should have.
+	wants *schema.Type
 }
 
 func (r *rule) check(schemas *schema.Registry) (found []source.Diagnostic) {
@@ -38,6 +40,9 @@ func (r *rule) check(schemas *schema.Registry) (found []source.Diagnostic) {
 					continue
 				}
 				d := source.Warningf(m.at, m.code, "%s", m.text).Advised(m.advice)
+				if m.wants != nil {
+					d = r.document.Requoted(d, m.path, m.wants.Fits)
+				}
 				d.Subject, d.Field, d.Excerpt = r.id().String(), m.path.String(), r.document.Excerpt(m.at)
 				found = append(found, d)
 			}
@@ -114,7 +119,8 @@ func (c kindCheck) misfits(t tree, of *schema.Type, field change.Path) (found []
 			found = append(found, c.misfits(item, of.ItemType(), field.Index(i))...)
 		}
 	case isLiteral && len(of.Check(written.value)) > 0:
-		return c.mismatch(t, field, "of another type than the value that the tree writes")
+		found = c.mismatch(t, field, "of another type than the value that the tree writes")
+		found[0].wants = of
 	}
 	return found
 }
@@ -126,15 +132,14 @@ func (c kindCheck) misfitField(f field, of *schema.Type, above change.Path) []mi
 		return c.misfits(f.tree, inner, path)
 	}
 	return []misfit{{
-		c.rule.document.Key(f.tree.at), f.tree.at, "field-undefined",
-		fmt.Sprintf("%s has no field %s, so the server drops it", c.kind.Title(), path), c.kind.SuggestField(of, f.key, above),
+		at: c.rule.document.Key(f.tree.at), path: f.tree.at, code: "field-undefined",
+		text: fmt.Sprintf("%s has no field %s, so the server drops it", c.kind.Title(), path), advice: c.kind.SuggestField(of, f.key, above),
 	}}
 }
 
 func (c kindCheck) mismatch(t tree, field change.Path, what string) []misfit {
 	return []misfit{{
-		c.rule.document.At(t.at), t.at, "type-mismatch",
-		fmt.Sprintf("%s of %s is %s", field, c.kind.Title(), what),
-		source.Advice{Text: "write a value of the field's type"},
+		at: c.rule.document.At(t.at), path: t.at, code: "type-mismatch",
+		text: fmt.Sprintf("%s of %s is %s", field, c.kind.Title(), what), advice: source.Advice{Text: "write a value of the field's type"},
 	}}
 }

@@ -241,7 +241,7 @@ func (c *Checked) problem(x celenv.Problem, t *troubled, kinds []*schema.Kind) [
 		if x.Code == celenv.AlwaysFalse && path[1] != change.Key("validations") {
 			x.Code = celenv.NeverTrue // the policy applies to nothing
 		}
-		return []source.Diagnostic{c.Document.Mended(c.finding(path, x.Offset, x.Code, x.Text, ""), path, adviceAbout(x, kinds).In(c.Expressions[x.Expression].Text, x.Offset))}
+		return []source.Diagnostic{c.Document.Mended(c.finding(path, x.Offset, x.Code, x.Text, ""), path, adviceAbout(x, kinds))}
 	case len(t.certain) > 0:
 		text := fmt.Sprintf("%s for %s, of %d kinds that the policy is about", x.Text, namesOf(t.certain), len(kinds))
 		return []source.Diagnostic{c.finding(path, x.Offset, x.Code, text, "ask for the field with has(), or for object.kind, or leave the kind out of the policy")}
@@ -255,17 +255,17 @@ func (c *Checked) selectsLabels() bool {
 	return len(selector.At("matchLabels").Object())+len(selector.At("matchExpressions").Items()) > 0
 }
 
-// adviceAbout returns advice about a problem that all kinds have.
-func adviceAbout(x celenv.Problem, kinds []*schema.Kind) source.Advice {
+// adviceAbout returns the mend of a problem that all kinds have.
+func adviceAbout(x celenv.Problem, kinds []*schema.Kind) source.Mend {
 	switch {
-	case x.Advice.Text != "":
-		return x.Advice
+	case x.Mend.Advice != "":
+		return x.Mend
 	case x.Code == celenv.FieldUndefined:
-		return source.Advice{Text: "correct the name of the field; the kinds are " + namesOf(kinds)}
+		return source.Mend{Advice: "correct the name of the field; the kinds are " + namesOf(kinds)}
 	case x.Code == celenv.AtomicList:
-		return source.Advice{Text: "use a JSONPatch, or the server denies the request"}
+		return source.Mend{Advice: "use a JSONPatch, or the server denies the request"}
 	}
-	return source.Advice{Text: "compare with, or write, a value of the field's type"}
+	return source.Mend{Advice: "compare with, or write, a value of the field's type"}
 }
 
 // Constant finds a condition or validation whose result is the same for every object. never says what it

@@ -116,6 +116,9 @@ func (t *Type) Check(object any) []Problem {
 	return unknown
 }
 
+// Fits reports whether Check finds no errors about an object.
+func (t *Type) Fits(object any) bool { return len(t.Check(object)) == 0 }
+
 // decoder visits a value as Go's JSON decoder does, though in no order. It looks at nothing that
 // memo remembers as decoded.
 type decoder struct {

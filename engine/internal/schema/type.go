@@ -207,6 +207,18 @@ func (t *Type) ItemType() *Type {
 	return t.Elem
 }
 
+// At returns the type of the value at a path; nil if it is not known.
+func (t *Type) At(path change.Path) *Type {
+	for _, e := range path {
+		if e.IsIndex() {
+			t = t.ItemType()
+		} else {
+			t = t.FieldType(e.Key)
+		}
+	}
+	return t
+}
+
 // Field implements change.Shape.
 func (t *Type) Field(name string) change.Shape { return t.FieldType(name) }
 
