@@ -67,7 +67,7 @@ func (n need) mend(text string, at int, isList bool) source.Mend {
 	if word, ok := wordAt(text, syntax.Parts(text), at, chain[dot+1:]); ok && n.searched && text[at] == '.' {
 		orElse := ".orValue(" + empty + ")"
 		m.Advice += ", or write " + chain[:dot] + ".?" + chain[dot+1:] + orElse
-		m.Title = "Take a missing " + chain[dot+1:] + " for an empty one"
+		m.Title = "Read missing " + chain[dot+1:] + " as empty"
 		m.Changes = []source.Change{{From: at + 1, To: at + 1, New: "?"}, {From: word.End, To: word.End, New: orElse}}
 	}
 	return m
