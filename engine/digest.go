@@ -22,10 +22,14 @@ func (w rulesWriter) say(data []byte) {
 	w.hash.Write(data)
 }
 
-// write adds documents.
-func (w rulesWriter) write(documents []*manifest.Document) {
+// digestOf returns a digest of the object of a document.
+func digestOf(d *manifest.Document) digest { return sha256.Sum256(d.JSON()) }
+
+// write adds documents. of returns the digest of an object.
+func (w rulesWriter) write(documents []*manifest.Document, of func(*manifest.Document) digest) {
 	for _, d := range documents {
-		w.say(fmt.Appendf(d.JSON(), "%v", d.Stream().Sensitive()))
+		sum := of(d)
+		w.say(fmt.Appendf(sum[:], "%v", d.Stream().Sensitive()))
 		d.Release()
 	}
 	w.say([]byte("end"))
@@ -36,7 +40,7 @@ func (s *Set) digestOfOptions() digest {
 	w := rulesWriter{sha256.New()}
 	options := s.settings.options
 	for _, streams := range []*[]*manifest.Stream{&options.Trees, &options.Old, &options.Values, &options.UserInfo, &options.WebhookAnswers} {
-		w.write(documentsOf(*streams))
+		w.write(documentsOf(*streams), digestOf)
 		*streams = nil
 	}
 	for _, d := range options.OpenAPI {

@@ -142,7 +142,7 @@ func (r *run) acceptsSurely(j *job) bool {
 		return false
 	}
 	validation := r.server.defaulting.validation
-	return validation == nil || validation.CheckMetadata(kind, map[string]any{"metadata": j.document.Metadata()}) == nil
+	return validation == nil || validation.CheckMetadata(kind, map[string]any{"metadata": j.document.Value("metadata")}) == nil
 }
 
 // strict is a type as a strict decoder applies it.

@@ -43,7 +43,8 @@ func layoutOf(d *manifest.Document) digest {
 	return sha256.Sum256([]byte(strings.TrimRight(text, " \r\n")))
 }
 
-// move leads from the places of documents in an earlier run to those in this one.
+// move leads from the places of documents in an earlier run to those in this one. It has the files in which a
+// document is elsewhere, or has another text.
 type move map[string][]moved
 
 // moved is the start of a document in the earlier run, and in this one; that is unknown if no document has
@@ -53,6 +54,9 @@ type moved struct{ from, to source.Position }
 func newMove(from, to layout) move {
 	m := move{}
 	for file, before := range from {
+		if slices.Equal(before, to[file]) {
+			continue
+		}
 		after := map[digest][]source.Position{}
 		for _, is := range to[file] {
 			after[is.text] = append(after[is.text], is.at)

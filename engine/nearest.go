@@ -11,27 +11,33 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// selecting is the match block of a policy, or of a binding, and the position of its document. The block of a
-// binding may be empty.
+// selecting is the document of a policy, or of a binding, and the name of its match block.
 type selecting struct {
-	block policy.Node
-	at    source.Position
+	document *manifest.Document
+	block    string
+}
+
+// match returns the match block, which is empty if there is none.
+func (s selecting) match() policy.Node {
+	if s.document == nil {
+		return policy.Node{}
+	}
+	return policy.NodeAt(s.document, "spec", s.block)
 }
 
 // selecting returns the policies and bindings with their match blocks, and the bindings of each policy.
 func (r *run) selecting() (all map[policy.ID]selecting, bindings map[policy.ID][]policy.ID) {
 	all, bindings = map[policy.ID]selecting{}, map[policy.ID][]policy.ID{}
 	for _, d := range r.policyDocuments() {
-		spec := policy.Node{Value: d.Object()}.At("spec")
-		id, block := policy.ID{Kind: d.Kind().Kind, Policy: d.Name()}, spec.At("matchConstraints")
-		if name := spec.At("policyName").Text(); name != "" {
+		id, block := policy.ID{Kind: d.Kind().Kind, Policy: d.Name()}, "matchConstraints"
+		if name := d.TextAt("spec", "policyName"); name != "" {
 			id = policy.ID{Kind: strings.TrimSuffix(d.Kind().Kind, "Binding"), Policy: name, Binding: d.Name()}
-			block = spec.At("matchResources")
+			block = "matchResources"
 			if _, twice := all[id]; !twice {
 				bindings[id.OfPolicy()] = append(bindings[id.OfPolicy()], id)
 			}
 		}
-		all[id] = selecting{block, d.At(nil)}
+		all[id] = selecting{d, block}
 	}
 	return all, bindings
 }
@@ -54,7 +60,7 @@ func (o labelOwners) add(name, key string, value any) {
 
 // addOf adds the labels of a document.
 func (o labelOwners) addOf(d *manifest.Document) {
-	labels := policy.Node{Value: d.Object()}.At("metadata", "labels").Object()
+	labels := policy.NodeAt(d, "metadata", "labels").Object()
 	for key, value := range labels {
 		o.add(d.Name(), key, value)
 	}

@@ -236,8 +236,8 @@ func (r *run) answer(query snapshot.Query) (answer, bool) {
 		if len(c.given) > 0 && len(c.jobs) > 0 { // a run tells if they differ
 			return a, false
 		}
-		w.write(c.given[:c.local])
-		w.write(c.given[c.local:])
+		w.write(c.given[:c.local], r.digestOf)
+		w.write(c.given[c.local:], r.digestOf)
 		for _, j := range c.jobs {
 			if j.held == nil {
 				return a, false
@@ -432,9 +432,9 @@ func (r *run) resultKey(j *job) resultKey {
 	return *j.key
 }
 
-// digestOf returns a digest of the object of a document.
+// digestOf is the function digestOf, and keeps the digest.
 func (r *run) digestOf(d *manifest.Document) digest {
-	return policy.Keep(r.kept, "json", []*manifest.Document{d}, func() digest { return sha256.Sum256(d.JSON()) })
+	return policy.Keep(r.kept, "json", []*manifest.Document{d}, func() digest { return digestOf(d) })
 }
 
 // matching returns the policies that decide about an object for which there may be requests, in order. It asks
@@ -554,7 +554,7 @@ func (r *run) findRules() rules {
 				policies[by] = append(policies[by], d)
 			}
 			return isPolicy
-		}))
+		}), r.digestOf)
 	}
 	all := rules{all: w.digest(), policies: r.decisive(policies), at: map[digest]int{}}
 	for i, d := range all.policies {
@@ -589,7 +589,7 @@ func (s *Set) ownerOf(d *manifest.Document) owner {
 	if _, together := s.languages[by.language].(policy.Configured); together {
 		return by
 	}
-	if by.name = (policy.Node{Value: d.Object()}).At("spec", "policyName").Text(); by.name == "" {
+	if by.name = d.TextAt("spec", "policyName"); by.name == "" {
 		by.name = d.Namespace() + "/" + d.Name()
 	} else {
 		by.name = "/" + by.name
@@ -606,7 +606,7 @@ func (r *run) decisive(policies map[owner][]*manifest.Document) (all []decisive)
 	for _, by := range owners {
 		documents := policies[by]
 		w := rulesWriter{sha256.New()}
-		w.write(documents)
+		w.write(documents, r.digestOf)
 		one, isKnown := r.known.policies[w.digest()]
 		if isKnown {
 			all = append(all, one)

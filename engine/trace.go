@@ -149,6 +149,14 @@ type tries struct {
 	said []Verdict
 }
 
+// grow makes room for results.
+func (t *tries) grow(by int) {
+	if t != nil {
+		t.list = slices.Grow(t.list, by)
+	}
+}
+
+// add records a result.
 func (t *tries) add(id policy.ID, r result) {
 	if t != nil {
 		t.list = append(t.list, try{id: id, result: r})
@@ -213,6 +221,7 @@ func (r *reasons) all() []policy.NotApplied {
 
 // planned records the policies that a plan leaves out.
 func (t *trace) planned(hook policy.Hook, plan policy.Plan, r *policy.Request) {
+	t.tries.grow(len(plan.NotApplied))
 	for _, n := range plan.NotApplied {
 		t.tries.add(n.ID, unmatched)
 	}

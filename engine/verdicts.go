@@ -279,7 +279,7 @@ func (r *run) accounts(rules matchedRules) []Account {
 func (a *Account) addBindings(bindings []policy.ID, rules matchedRules, selecting map[policy.ID]selecting) {
 	for _, b := range bindings {
 		if ids := []policy.ID{b}; rules.idle(ids) {
-			a.Idle = append(a.Idle, IdleRule{Name: "binding " + b.Binding, Rules: ids, At: selecting[b].at})
+			a.Idle = append(a.Idle, IdleRule{Name: "binding " + b.Binding, Rules: ids, At: selecting[b].document.At(nil)})
 		}
 	}
 }
@@ -293,7 +293,7 @@ func (r *run) explainIdle(all []Account, selecting map[policy.ID]selecting) {
 		if !matched[a.ID] {
 			a.Unknown = names.unknown(a.Selects)
 			a.Near = r.selected(a.Selects)
-			a.Nearest = nearest(selecting[a.ID].block, namespaces, a.Near)
+			a.Nearest = nearest(selecting[a.ID].match(), namespaces, a.Near)
 		}
 		for n := range a.Idle {
 			idle := &a.Idle[n]
@@ -302,7 +302,7 @@ func (r *run) explainIdle(all []Account, selecting map[policy.ID]selecting) {
 			}
 			idle.Unknown, idle.Near = names.unknown(idle.Selects), r.selected(idle.Selects)
 			if idle.IsBinding() {
-				idle.Nearest = nearest(selecting[idle.Rules[0]].block, namespaces, idle.Near)
+				idle.Nearest = nearest(selecting[idle.Rules[0]].match(), namespaces, idle.Near)
 			}
 		}
 	}

@@ -94,7 +94,7 @@ type verification struct {
 // branches lists the possible results of the policies of the second form.
 func (v *verification) branches(policies []*manifest.Stream) {
 	for _, d := range documentsOf(policies) {
-		spec := policy.Node{Value: d.Object()}.At("spec")
+		spec := policy.NodeAt(d, "spec")
 		if len(spec.At("mutations").Items()) == 0 {
 			continue
 		}

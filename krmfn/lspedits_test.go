@@ -73,6 +73,54 @@ kind: MutatingAdmissionPolicyBinding
 metadata: {name: q}
 spec: {policyName: q, paramRef: {name: web, parameterNotFoundAction: Deny}}
 `,
+	"k.yaml": `apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: k}
+spec:
+  rules:
+  - name: label
+    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    mutate: {patchStrategicMerge: {metadata: {labels: {k: "{{ request.object.metadata.name }}"}}}}
+---
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: k, namespace: shop}
+spec:
+  exceptions: [{policyName: k, ruleNames: [label]}]
+  match: {any: [{resources: {kinds: [ConfigMap], names: [b-1]}}]}
+`,
+	"v.yaml": `apiVersion: policies.kyverno.io/v1
+kind: MutatingPolicy
+metadata: {name: v}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]}
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"v": object.metadata.name}}}'}
+---
+apiVersion: policies.kyverno.io/v1
+kind: PolicyException
+metadata: {name: v, namespace: shop}
+spec:
+  policyRefs: [{kind: MutatingPolicy, name: v}]
+  matchConditions: [{name: b, expression: object.metadata.name == "b-1"}]
+`,
+	"g.yaml": `apiVersion: mutations.gatekeeper.sh/v1
+kind: Assign
+metadata: {name: g}
+spec:
+  applyTo: [{groups: [""], versions: [v1], kinds: [ConfigMap]}]
+  location: data.g
+  parameters: {assign: {value: a}}
+---
+apiVersion: mutations.gatekeeper.sh/v1
+kind: Assign
+metadata: {name: h}
+spec:
+  applyTo: [{groups: [""], versions: [v1], kinds: [ConfigMap]}]
+  location: data.g.h
+  parameters: {assign: {value: b}}
+`,
 }
 
 // FuzzLSPEdits edits policies, manifests, params and namespaces at random, in every encoding. The server

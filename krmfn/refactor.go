@@ -239,7 +239,7 @@ func isExceptionFrom(d *manifest.Document, name string) bool {
 	if d.Kind().Kind != "PolicyException" {
 		return false
 	}
-	spec := policy.Node{Value: d.Object()}.At("spec")
+	spec := policy.NodeAt(d, "spec")
 	return slices.ContainsFunc(spec.At("exceptions").Items(), func(n policy.Node) bool { return n.At("policyName").Text() == name }) ||
 		slices.ContainsFunc(spec.At("policyRefs").Items(), func(n policy.Node) bool { return n.At("name").Text() == name })
 }

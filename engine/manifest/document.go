@@ -32,6 +32,8 @@ type Document struct {
 	// column is the column of the block collection around the document, if it has one.
 	column  int
 	splices []splice
+	// hash is the IdentityHash; 0 before it is asked for.
+	hash uint32
 	// anew are the indexes of values whose text Set could not edit.
 	anew []int
 }
@@ -123,15 +125,16 @@ func (d *Document) Object() map[string]any {
 	return object
 }
 
-// Metadata returns the metadata of the Object, without building the rest; nil if it is not a map.
-func (d *Document) Metadata() map[string]any {
-	t := d.unit.tape()
-	i := t.lookup(d.root, "metadata")
-	if i < 0 {
-		return nil
+// Value returns the value at keys of the Object, without building the rest; nil if it has none. What a typed list
+// implies is not at keys.
+func (d *Document) Value(keys ...string) any {
+	t, i := d.unit.tape(), d.root
+	for _, key := range keys {
+		if i = t.lookup(i, key); i < 0 {
+			return nil
+		}
 	}
-	metadata, _ := t.value(i).(map[string]any)
-	return metadata
+	return t.value(i)
 }
 
 // At returns the position of the value at path in the stream. For a null without text it is the

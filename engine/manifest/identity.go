@@ -1,6 +1,11 @@
 package manifest
 
-import "slices"
+import (
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"sync/atomic"
+)
 
 // Identity identifies a document with its place. Documents with the same Identity, of any streams, have the
 // same values, and these have the same positions.
@@ -12,6 +17,19 @@ type Identity struct {
 	line, root                          int
 	exact, last                         bool
 	isSensitive, isPrivate, isOfPlugins bool
+}
+
+var identitySeed = maphash.MakeSeed()
+
+// IdentityHash returns a number that is the same for documents with the same Identity.
+func (d *Document) IdentityHash() uint32 {
+	if known := atomic.LoadUint32(&d.hash); known != 0 {
+		return known
+	}
+	id := d.Identity()
+	sum := max(1, uint32(maphash.String(identitySeed, fmt.Sprint(id.name, id.line, id.root, id.text))))
+	atomic.StoreUint32(&d.hash, sum)
+	return sum
 }
 
 // Identity returns the identity of the document.

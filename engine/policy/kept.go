@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/manifest"
 )
 
@@ -24,10 +25,10 @@ type Kept struct {
 	made    map[keptKey]kept
 }
 
-// keptKey identifies what was made: by what it is, and by the first document.
+// keptKey identifies what was made: by what it is, and by the first document, which is almost always the only one.
 type keptKey struct {
 	what  any
-	first manifest.Identity
+	first uint32
 }
 
 type kept struct {
@@ -46,16 +47,36 @@ func Keep[T any](k *Kept, what any, documents []*manifest.Document, make func() 
 	if k == nil {
 		return make()
 	}
-	identities := identify(documents)
 	key := keptKey{what: what}
-	if len(identities) > 0 {
-		key.first = identities[0]
+	if len(documents) > 0 {
+		key.first = documents[0].IdentityHash()
 	}
-	if made, known := k.find(key, identities); known {
-		return made.(T)
+	one, isOwn, known := k.find(key, documents)
+	if !known {
+		one = kept{identify(documents), make()}
 	}
-	made := make()
-	k.add(key, kept{identities, made})
+	if !isOwn {
+		k.add(key, one)
+	}
+	return one.made.(T)
+}
+
+// KeepEach returns what is made of each document, in parallel, because compiling policies is most of the work of a
+// run on few manifests.
+func KeepEach[T any](k *Kept, what any, documents []*manifest.Document, make func(*manifest.Document) T) []T {
+	type result struct {
+		of  []*manifest.Document
+		one T
+	}
+	var all []*result
+	for i := range documents {
+		all = append(all, &result{of: documents[i : i+1]})
+	}
+	parallel.Each(all, func(r *result) { r.one = Keep(k, what, r.of, func() T { return make(r.of[0]) }) })
+	var made []T
+	for _, r := range all {
+		made = append(made, r.one)
+	}
 	return made
 }
 
@@ -67,21 +88,21 @@ func identify(documents []*manifest.Document) []manifest.Identity {
 	return identities
 }
 
-// find finds what was made, and keeps it for the next run.
-func (k *Kept) find(key keptKey, documents []manifest.Identity) (made any, known bool) {
-	k.lock.Lock()
-	one, has := k.made[key]
-	k.lock.Unlock()
-	if has && slices.Equal(one.documents, documents) {
-		return one.made, true
+// find finds what was made, by itself or earlier.
+func (k *Kept) find(key keptKey, documents []*manifest.Document) (one kept, isOwn, known bool) {
+	for from := k; from != nil; from = from.earlier {
+		from.lock.Lock()
+		one, known = from.made[key]
+		from.lock.Unlock()
+		if known && one.isOf(documents) {
+			return one, from == k, true
+		}
 	}
-	if k.earlier == nil {
-		return nil, false
-	}
-	if made, known = k.earlier.find(key, documents); known {
-		k.add(key, kept{documents, made})
-	}
-	return made, known
+	return kept{}, false, false
+}
+
+func (one kept) isOf(documents []*manifest.Document) bool {
+	return slices.EqualFunc(one.documents, documents, func(was manifest.Identity, d *manifest.Document) bool { return was == d.Identity() })
 }
 
 func (k *Kept) add(key keptKey, one kept) {

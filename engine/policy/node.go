@@ -1,12 +1,20 @@
 package policy
 
-import "github.com/preadmit/preadmit/engine/change"
+import (
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
+)
 
 // Node is a value in the document of a policy, with its path. The path gives messages a position.
 type Node struct {
 	// Value is nil if the document does not have the path.
 	Value any
 	Path  change.Path
+}
+
+// NodeAt returns the node at keys of a document. It builds nothing else of the document.
+func NodeAt(d *manifest.Document, keys ...string) Node {
+	return Node{Value: d.Value(keys...), Path: change.Keys(keys...)}
 }
 
 // At returns the node below keys. It has no value if the path does not exist.

@@ -144,7 +144,7 @@ func (w *walker) followLinks() {
 		case isOwn:
 			w.set.leave(w.path, l.full, ErrAbsolute)
 		default:
-			w.visit(l.full, mode, l.lists)
+			w.visit(l.full, "", mode, l.lists)
 		}
 	}
 }

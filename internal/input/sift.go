@@ -135,7 +135,7 @@ func holdsObjects(stream *manifest.Stream, problems []source.Diagnostic) bool {
 // many programs have an apiVersion and a kind, but unlike objects no metadata.
 func isObject(d *manifest.Document) bool {
 	kind := d.Kind()
-	if _, ok := d.Object()["metadata"].(map[string]any); ok {
+	if _, ok := d.Value("metadata").(map[string]any); ok {
 		return kind.Kind != "" || kind.Version != ""
 	}
 	if kind.Kind == "" || kind.Version == "" {

@@ -138,7 +138,7 @@ func (s *Set) Add(p Path) []error {
 	case info.IsDir():
 		return s.addDirectory(p, full)
 	case info.Mode().IsRegular():
-		err = s.addFile(p, full, nil)
+		err = s.addFile(p, full, "", nil)
 	default:
 		err = s.addPipe(p, full)
 	}
@@ -177,19 +177,13 @@ func (s *Set) addPipe(p Path, full string) error {
 // directory is a directory that the user named. real is its path without symbolic links.
 type directory struct{ path, real string }
 
-// addFile reads a file. in is the directory that the user named, or nil if the user named the file.
-func (s *Set) addFile(p Path, full string, in *directory) error {
-	real, err := s.reader.Contained(p, full)
-	if errors.Is(err, fs.ErrNotExist) && s.reader.isOpen(full) {
-		real, err = RealPath(full), nil
-	}
-	switch {
-	case err != nil && in != nil && errors.Is(err, fs.ErrNotExist):
-		return s.reader.errorAt(p, full, ErrDangling)
-	case err != nil && in != nil && errors.Is(err, ErrEscape):
-		return s.reader.errorAt(p, full, ErrEscape)
-	case err != nil:
-		return err
+// addFile reads a file. real is its path without symbolic links if it is known, and "" otherwise. in is the
+// directory that the user named, or nil if the user named the file.
+func (s *Set) addFile(p Path, full, real string, in *directory) (err error) {
+	if real == "" {
+		if real, err = s.reader.realFile(p, full, in); err != nil {
+			return err
+		}
 	}
 	below, outside, found := filepath.Base(full), false, ""
 	if in != nil {
@@ -217,6 +211,20 @@ func (s *Set) addFile(p Path, full string, in *directory) error {
 	}
 	s.Files = append(s.Files, f)
 	return nil
+}
+
+// realFile returns the path of a file without symbolic links, of one that is only open, too.
+func (r *Reader) realFile(p Path, full string, in *directory) (string, error) {
+	real, err := r.Contained(p, full)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.isOpen(full):
+		return RealPath(full), nil
+	case err != nil && in != nil && errors.Is(err, fs.ErrNotExist):
+		return "", r.errorAt(p, full, ErrDangling)
+	case err != nil && in != nil && errors.Is(err, ErrEscape):
+		return "", r.errorAt(p, full, ErrEscape)
+	}
+	return real, err
 }
 
 // isOpen reports whether a file is open in an editor.
@@ -353,19 +361,28 @@ func (w *walker) walk(dir string, lists []*ignoreList) {
 		}
 		full := filepath.Join(dir, e.Name())
 		if !w.defers(full, e, lists) {
-			w.visit(full, modeOf(full, e), lists)
+			w.visit(full, realOf(real, e), modeOf(full, e), lists)
 		}
 	}
 	for _, full := range slices.Sorted(maps.Keys(s.reader.Buffers)) {
 		isNew := !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(full) })
 		if filepath.Dir(full) == real && isNew {
-			w.visit(filepath.Join(dir, filepath.Base(full)), 0, lists)
+			w.visit(filepath.Join(dir, filepath.Base(full)), "", 0, lists)
 		}
 	}
 }
 
-// visit adds a file, or walks a directory.
-func (w *walker) visit(full string, mode fs.FileMode, lists []*ignoreList) {
+// realOf returns the path without symbolic links of an entry of a directory that has such a path; "" if the entry
+// is a link.
+func realOf(dir string, e fs.DirEntry) string {
+	if e.Type()&fs.ModeSymlink != 0 {
+		return ""
+	}
+	return filepath.Join(dir, e.Name())
+}
+
+// visit adds a file, or walks a directory. real is as for addFile.
+func (w *walker) visit(full, real string, mode fs.FileMode, lists []*ignoreList) {
 	switch {
 	case !w.wants(full, mode.IsDir()):
 		w.visitRest(full, mode, lists)
@@ -379,11 +396,11 @@ func (w *walker) visit(full string, mode fs.FileMode, lists []*ignoreList) {
 		w.fail(w.set.reader.errorAt(w.path, full, ErrNotRegular))
 	case w.pattern != "":
 		w.found = true
-		w.fail(w.set.addFile(w.path, full, nil))
+		w.fail(w.set.addFile(w.path, full, real, nil))
 	default:
 		w.found = true
 		w.own[full] = true
-		w.fail(w.set.addFile(w.path, full, w.in))
+		w.fail(w.set.addFile(w.path, full, real, w.in))
 	}
 }
 

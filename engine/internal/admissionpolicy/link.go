@@ -8,7 +8,6 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
-	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -79,7 +78,7 @@ func newBroken(kind string, documents []*manifest.Document, problems [][]source.
 		case d.Kind().Kind == kind:
 			b.policies[d.Name()] = true
 		default:
-			b.bound[policy.Node{Value: d.Object()}.At("spec", "policyName").Text()] = true
+			b.bound[d.TextAt("spec", "policyName")] = true
 		}
 	}
 	return b

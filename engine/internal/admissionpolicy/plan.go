@@ -117,7 +117,7 @@ func (p *Policy) through(b *Binding) policy.ID {
 
 // match matches the request with a match block of the policy, or of a binding to it.
 func (p *Policy) match(resources *match.Resources, r *policy.Request) match.Decision {
-	return r.Matches(resources, p.At, "policy "+p.Name)
+	return r.MatchesBy(resources, func(name string) (map[string]string, error) { return r.NamespaceLabels(name, p.At, "policy "+p.Name) })
 }
 
 // configuration returns the failure of a policy, or of a binding, that cannot be applied.

@@ -77,7 +77,7 @@ func (p *Policy) Found(kept *policy.Kept, schemas *schema.Registry, check func()
 // Check finds mistakes in a policy that a server accepts. The policy belongs to a point of the request.
 func (l *Language) Check(p *Policy, schemas *schema.Registry, at policy.Point) []source.Diagnostic {
 	checked := policydoc.Checked{Document: p.Document, Env: l.CEL, Scope: p.Scope, HasParams: p.ParamKind != (gvk.Kind{})}
-	checked.AddPolicy(policy.Node{Value: p.Document.Object()}.At("spec"))
+	checked.AddPolicy(policy.NodeAt(p.Document, "spec"))
 	requests := policydoc.RequestsOf(p.Constraints, schemas, Hides)
 	requests.Valid = at == policy.Validating
 	found := append(checked.Check(requests), p.never(schemas)...)

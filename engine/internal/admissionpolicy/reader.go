@@ -12,7 +12,6 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/celenv"
 	"github.com/preadmit/preadmit/engine/internal/dns"
 	"github.com/preadmit/preadmit/engine/internal/match"
-	"github.com/preadmit/preadmit/engine/internal/parallel"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -57,26 +56,20 @@ type Reader struct {
 }
 
 // Read calls read for every document, unless what it returns is kept, and returns the results and the
-// problems of each document. Policies are compiled in parallel, because compiling is most of the work of a
-// run on few manifests.
+// problems of each document.
 func Read[D any](l *Language, documents []*manifest.Document, kept *policy.Kept, read func(*Reader) D) ([]D, [][]source.Diagnostic) {
 	type result struct {
 		read     D
 		problems []source.Diagnostic
 	}
 	results, problems := make([]D, len(documents)), make([][]source.Diagnostic, len(documents))
-	indexes := make([]int, len(documents))
-	for i := range indexes {
-		indexes[i] = i
-	}
-	parallel.Each(indexes, func(i int) {
-		one := policy.Keep(kept, l, documents[i:i+1], func() result {
-			r := l.Reader(documents[i])
-			read := read(r)
-			return result{read, r.Doc.Problems}
-		})
+	for i, one := range policy.KeepEach(kept, l, documents, func(d *manifest.Document) result {
+		r := l.Reader(d)
+		read := read(r)
+		return result{read, r.Doc.Problems}
+	}) {
 		results[i], problems[i] = one.read, one.problems
-	})
+	}
 	return results, problems
 }
 

@@ -75,7 +75,7 @@ func (c *checker) checkMatch() {
 // checkOwnLabel looks for a label that every selected object has already: an AssignMetadata changes
 // no label that exists.
 func (c *checker) checkOwnLabel() {
-	selector := policy.Node{Value: c.mutator.document.Object()}.At("spec", "match", "labelSelector")
+	selector := policy.NodeAt(c.mutator.document, "spec", "match", "labelSelector")
 	if c.mutator.kind != assignMetadataKind || c.mutator.location[1].name != "labels" {
 		return
 	}
@@ -267,7 +267,7 @@ func (c *checker) misfitValue(of *schema.Type, kind *schema.Kind) *misfit {
 	if of == nil {
 		return nil
 	}
-	parameters := policy.Node{Value: c.mutator.document.Object()}.At("spec", "parameters")
+	parameters := policy.NodeAt(c.mutator.document, "spec", "parameters")
 	var value any = "" // other actions write strings
 	switch c.mutator.action.(type) {
 	case *set:

@@ -101,7 +101,7 @@ func (m *mutator) namespaced(path []string) []witness.Need {
 
 // matched returns what the match block asks of the labels and the name of an object.
 func (m *mutator) matched() []witness.Need {
-	needs := witness.Selected(policy.Node{Value: m.document.Object()}.At("spec", "match", "labelSelector"), "metadata", "labels")
+	needs := witness.Selected(policy.NodeAt(m.document, "spec", "match", "labelSelector"), "metadata", "labels")
 	if m.match.name != "" {
 		needs = append(needs, witness.OneOf([]string{"metadata", "name"}, []string{m.match.name}))
 	}
@@ -142,7 +142,7 @@ func (m *mutator) walked(end func(path []string) []witness.Need) (needs []witnes
 
 // change returns what the action asks of the field at the end of the location, if that is known.
 func (m *mutator) change() (end func(path []string) []witness.Need, known bool) {
-	parameters := policy.Node{Value: m.document.Object()}.At("spec", "parameters")
+	parameters := policy.NodeAt(m.document, "spec", "parameters")
 	switch action := m.action.(type) {
 	case *constant, fromMetadata:
 		return func(path []string) []witness.Need {

@@ -50,8 +50,22 @@ func (*Language) Configures(d *manifest.Document) bool {
 	return kind == configKind && d.Name() == "config" && d.Namespace() == home || kind == configurationKind && d.Name() == configuration
 }
 
-// Compile implements policy.Language.
-func (l *Language) Compile(documents []*manifest.Document, _ *policy.Kept) ([]policy.Program, []source.Diagnostic) {
+// compiled is what Compile returns.
+type compiled struct {
+	programs    []policy.Program
+	diagnostics []source.Diagnostic
+}
+
+// Compile implements policy.Language. The mutators are compiled together, as they disable each other.
+func (l *Language) Compile(documents []*manifest.Document, kept *policy.Kept) ([]policy.Program, []source.Diagnostic) {
+	all := policy.Keep(kept, *l, documents, func() (all compiled) {
+		all.programs, all.diagnostics = l.compile(documents)
+		return all
+	})
+	return all.programs, all.diagnostics
+}
+
+func (l *Language) compile(documents []*manifest.Document) ([]policy.Program, []source.Diagnostic) {
 	p := &program{providers: map[string]*provider{}, webhook: stockWebhook()}
 	var diagnostics []source.Diagnostic
 	seen := map[string]*manifest.Document{}

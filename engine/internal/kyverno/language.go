@@ -74,31 +74,23 @@ var (
 )
 
 // Compile implements policy.Language.
-func (l *Language) Compile(documents []*manifest.Document, _ *policy.Kept) ([]policy.Program, []source.Diagnostic) {
+func (l *Language) Compile(documents []*manifest.Document, kept *policy.Kept) ([]policy.Program, []source.Diagnostic) {
 	var definitions []*definition
 	var exceptions []*exception
 	var diagnostics []source.Diagnostic
 	seen := map[string]*definition{}
-	for _, d := range documents {
-		r := newReader(d)
-		if !r.checkVersion() {
-			diagnostics = append(diagnostics, r.doc.Problems...)
-			continue
-		}
-		if d.Kind().Kind == "PolicyException" {
-			if x := r.exception(); !source.HasErrors(r.doc.Problems) {
-				exceptions = append(exceptions, x)
-			}
-			diagnostics = append(diagnostics, r.doc.Problems...)
-			continue
-		}
-		definition := r.definition(l.namespace)
-		definition.broken = source.HasErrors(r.doc.Problems)
-		diagnostics = append(diagnostics, r.doc.Problems...)
-		if first := seen[definition.key()]; first == nil {
+	for i, one := range policy.KeepEach(kept, l, documents, l.read) {
+		diagnostics = append(diagnostics, one.problems...)
+		d, definition := documents[i], one.definition
+		switch {
+		case one.exception != nil:
+			exceptions = append(exceptions, one.exception)
+		case definition == nil:
+		case seen[definition.key()] == nil:
 			seen[definition.key()] = definition
 			definitions = append(definitions, definition)
-		} else if !change.Equal(d.Object(), first.document.Object()) {
+		case !change.Equal(d.Object(), seen[definition.key()].document.Object()):
+			first := seen[definition.key()]
 			diagnostics = append(diagnostics, source.Errorf(d.At(change.Keys("metadata", "name")), "policy-defined-twice",
 				"%s %s is defined twice, differently; the other one is at %s", source.Name(d.Kind().Kind), source.Name(definition.name), first.document.At(change.Keys("metadata", "name"))).
 				With("a cluster keeps one of them: remove the other"))
@@ -110,6 +102,30 @@ func (l *Language) Compile(documents []*manifest.Document, _ *policy.Kept) ([]po
 	}
 	definitions = only(definitions, false, func(d *definition) bool { return d.broken })
 	return l.programs(definitions, exceptions), diagnostics
+}
+
+// document is a policy or an exception; neither if it has another version, or is an exception with errors.
+type document struct {
+	definition *definition
+	exception  *exception
+	problems   []source.Diagnostic
+}
+
+// read reads a policy or an exception.
+func (l *Language) read(d *manifest.Document) (one document) {
+	r := newReader(d)
+	switch {
+	case !r.checkVersion():
+	case d.Kind().Kind != "PolicyException":
+		one.definition = r.definition(l.namespace)
+		one.definition.broken = source.HasErrors(r.doc.Problems)
+	default:
+		if x := r.exception(); !source.HasErrors(r.doc.Problems) {
+			one.exception = x
+		}
+	}
+	one.problems = r.doc.Problems
+	return one
 }
 
 // programs groups policies by webhook: there is one for each failurePolicy.

@@ -119,10 +119,10 @@ func (p *program) Parts() []policy.Part {
 	for _, d := range p.definitions {
 		of := policydoc.Parts{Policy: d.policy.ID(), Document: d.policy.Document}
 		d.policy.Parts(&of)
+		mutations := policy.NodeAt(d.policy.Document, "spec", "mutations").Items()
 		for i, m := range d.mutations {
-			n := policy.Node{Value: d.policy.Document.Object()}.At("spec", "mutations").Items()[i]
-			of.Mutation(n.Path, m.rule)
-			of.Branches(policydoc.Expression(n), m.program)
+			of.Mutation(mutations[i].Path, m.rule)
+			of.Branches(policydoc.Expression(mutations[i]), m.program)
 		}
 		parts = append(parts, of.All()...)
 	}

@@ -14,7 +14,7 @@ import (
 
 // exception converts an exception from rules to an exception from the converted policies.
 func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnostic) {
-	spec := policy.Node{Value: d.Object()}.At("spec")
+	spec := policy.NodeAt(d, "spec")
 	root := map[string]any{"match": spec.At("match").Value, "preconditions": spec.At("conditions").Value}
 	c := &converter{rule: kyverno.Rule{Document: d, Root: policy.Node{Value: root, Path: spec.Path}}, schemas: m.schemas}
 	for _, n := range slices.Concat(spec.At("match", "any").Items(), spec.At("match", "all").Items()) {

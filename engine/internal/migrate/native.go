@@ -94,7 +94,7 @@ func (m *Migration) noException(d *manifest.Document) ([]string, []source.Diagno
 func native(d *manifest.Document) ([]string, []source.Diagnostic) {
 	c := about(d)
 	c.isNative = true
-	spec := policy.Node{Value: d.Object()}.At("spec")
+	spec := policy.NodeAt(d, "spec")
 	c.fitsServer(spec)
 	if source.HasErrors(c.problems) {
 		return nil, c.problems

@@ -21,7 +21,7 @@ func (p *program) Check(schemas *schema.Registry, _ *policy.Kept) []source.Diagn
 		if u.autogen != "" || d.off != "" {
 			continue
 		}
-		spec := policy.Node{Value: d.document.Object()}.At("spec")
+		spec := policy.NodeAt(d.document, "spec")
 		if d.ignore == p.ignore {
 			found = append(found, d.checkDeviations(spec)...)
 			found = append(found, d.checkControllers(spec)...)

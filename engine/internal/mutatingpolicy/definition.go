@@ -84,6 +84,20 @@ const (
 	jsonPatch          = "JSONPatch"
 )
 
+// unlinked returns a copy of a policy, to which exceptions can be bound.
+func (d *definition) unlinked() *definition {
+	one := *d
+	one.units = make([]*unit, len(d.units))
+	for i, u := range d.units {
+		copied := *u
+		if copied.policy = &one; u.runs == d {
+			copied.runs = &one
+		}
+		one.units[i] = &copied
+	}
+	return &one
+}
+
 // definition reads a policy; it returns nil if the policy has errors.
 func (l *Language) definition(r *policydoc.Reader) *definition {
 	checkFields(r)

@@ -143,7 +143,7 @@ func (d *definition) extended(spec policy.Node) (found []mark) {
 
 // whyExtended returns the deviation that may be the reason why the policy fails for controllers.
 func (d *definition) whyExtended() *deviation.Deviation {
-	for _, m := range d.extended(policy.Node{Value: d.document.Object()}.At("spec")) {
+	for _, m := range d.extended(policy.NodeAt(d.document, "spec")) {
 		if m.deviation != autogenJSONPatch {
 			return m.deviation
 		}

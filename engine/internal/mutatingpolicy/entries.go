@@ -64,7 +64,7 @@ func resourceOf(n policy.Node) gvk.Resource {
 // EntryRead returns what the cluster looks up for a GlobalContextEntry. ok is false for other
 // documents, and for entries with the answer of a call.
 func EntryRead(d *manifest.Document) (read policy.Read, ok bool) {
-	selected := policy.Node{Value: d.Object()}.At("spec", "kubernetesResource")
+	selected := policy.NodeAt(d, "spec", "kubernetesResource")
 	if d.Kind().Group != entryGroup || d.Kind().Kind != entryKind || !selected.Given() {
 		return read, false
 	}

@@ -36,8 +36,11 @@ type boundException struct {
 	usesVariables bool
 }
 
-// readException reads a PolicyException; it returns nil if the exception has errors.
-func readException(r *policydoc.Reader) *exception {
+// readException reads a PolicyException, and returns its problems; it returns nil if the exception has errors.
+func readException(r *policydoc.Reader) (*exception, []source.Diagnostic) {
+	if !checkVersion(r) {
+		return nil, r.Problems
+	}
 	checkFields(r)
 	spec := r.Root.At("spec")
 	refs := spec.At("policyRefs")
@@ -57,9 +60,9 @@ func readException(r *policydoc.Reader) *exception {
 		x.refs = append(x.refs, policyRef{ref.At("kind").Text(), ref.At("name").Text()})
 	}
 	if source.HasErrors(r.Problems) {
-		return nil
+		return nil, r.Problems
 	}
-	return x
+	return x, r.Problems
 }
 
 // isPartial reports whether the policy runs despite the exception.

@@ -63,26 +63,24 @@ func (*Language) Kinds() []gvk.Kind {
 
 // Compile implements policy.Language. There are up to four programs: two for each kind of policy, one
 // for each failurePolicy.
-func (l *Language) Compile(documents []*manifest.Document, _ *policy.Kept) ([]policy.Program, []source.Diagnostic) {
+func (l *Language) Compile(documents []*manifest.Document, kept *policy.Kept) ([]policy.Program, []source.Diagnostic) {
 	var definitions []*definition
 	var exceptions []*exception
 	var diagnostics []source.Diagnostic
 	broken := map[policyRef]bool{}
-	for _, d := range documents {
-		r := policydoc.New(d)
-		switch {
-		case !checkVersion(r):
-		case d.Kind().Kind == exceptionKind:
-			if x := readException(r); x != nil {
+	for i, one := range policy.KeepEach(kept, l, documents, l.read) {
+		if one.definition != nil {
+			definitions = append(definitions, one.definition.unlinked())
+		}
+		d, problems := documents[i], one.problems
+		if d.Kind().Kind == exceptionKind { // it is compiled with the policies that it names
+			x, found := readException(policydoc.New(d))
+			if problems = found; x != nil {
 				exceptions = append(exceptions, x)
 			}
-		default:
-			if definition := l.definition(r); definition != nil {
-				definitions = append(definitions, definition)
-			}
 		}
-		diagnostics = append(diagnostics, r.Problems...)
-		if source.HasErrors(r.Problems) {
+		diagnostics = append(diagnostics, problems...)
+		if source.HasErrors(problems) {
 			broken[policyRef{d.Kind().Kind, d.Name()}] = true
 		}
 	}
@@ -92,6 +90,25 @@ func (l *Language) Compile(documents []*manifest.Document, _ *policy.Kept) ([]po
 	slices.SortStableFunc(definitions, func(a, b *definition) int { return cmp.Compare(a.key(), b.key()) })
 	markShared(definitions)
 	return l.programs(definitions), diagnostics
+}
+
+// document is a policy; nil if it has errors, or is an exception.
+type document struct {
+	definition *definition
+	problems   []source.Diagnostic
+}
+
+// read reads a policy.
+func (l *Language) read(d *manifest.Document) (one document) {
+	if d.Kind().Kind == exceptionKind {
+		return one
+	}
+	r := policydoc.New(d)
+	if checkVersion(r) {
+		one.definition = l.definition(r)
+	}
+	one.problems = r.Problems
+	return one
 }
 
 // checkVersion reports versions that Kyverno does not serve.

@@ -71,8 +71,9 @@ func (p *program) Parts() []policy.Part {
 			of.Condition(change.Keys("spec", "matchConditions").Index(i), c.name, c.program)
 		}
 		of.Variables(d.scope)
+		mutations := policy.NodeAt(d.document, "spec", "mutations").Items()
 		for i, m := range d.mutations {
-			n := policy.Node{Value: d.document.Object()}.At("spec", "mutations").Items()[i]
+			n := mutations[i]
 			var rules []string
 			for _, own := range d.units {
 				rules = append(rules, own.rule(fmt.Sprintf("mutations[%d]", i)).Rule)

@@ -174,7 +174,7 @@ func requestsFor(constraints *match.Resources, k *schema.Kind, schemas *schema.R
 // kinds unless the policy checks for the kind or the field first. It also reports mutations that
 // change nothing, and conditions that contradict each other.
 func (c *Checked) Check(r Requests) []source.Diagnostic {
-	spec := policy.Node{Value: c.Document.Object()}.At("spec")
+	spec := policy.NodeAt(c.Document, "spec")
 	required, contradictions := c.requirements(spec)
 	var found []source.Diagnostic
 	if len(contradictions) == 0 {
@@ -251,7 +251,7 @@ func (c *Checked) problem(x celenv.Problem, t *troubled, kinds []*schema.Kind) [
 
 // selectsLabels reports whether the policy is only about objects with certain labels.
 func (c *Checked) selectsLabels() bool {
-	selector := policy.Node{Value: c.Document.Object()}.At("spec", "matchConstraints", "objectSelector")
+	selector := policy.NodeAt(c.Document, "spec", "matchConstraints", "objectSelector")
 	return len(selector.At("matchLabels").Object())+len(selector.At("matchExpressions").Items()) > 0
 }
 

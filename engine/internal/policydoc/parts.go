@@ -54,8 +54,7 @@ func (p *Parts) Branches(path change.Path, program *celenv.Program) {
 
 // Variables adds the branches of the variables of a spec.
 func (p *Parts) Variables(scope *celenv.Scope) {
-	spec := policy.Node{Value: p.Document.Object()}.At("spec")
-	for _, v := range spec.At("variables").Items() {
+	for _, v := range policy.NodeAt(p.Document, "spec", "variables").Items() {
 		p.Branches(v.Path.Key("expression"), scope.VariableProgram(v.At("name").Text()))
 	}
 }

@@ -56,7 +56,7 @@ func (l *Language) answers(w policy.WebhookName) bool {
 // webhooksIn returns the webhooks of a configuration.
 func webhooksIn(d *manifest.Document) []policy.WebhookName {
 	var all []policy.WebhookName
-	for _, n := range (policy.Node{Value: d.Object()}).At("webhooks").Items() {
+	for _, n := range policy.NodeAt(d, "webhooks").Items() {
 		all = append(all, identify(d, n))
 	}
 	return all
