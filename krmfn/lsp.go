@@ -10,10 +10,13 @@ import (
 
 // serve runs a language server on standard input and output.
 func (p *Process) serve(ctx context.Context, given arguments) int {
-	orderly := lsp.Serve(ctx, p.Stdin, p.Stdout, lsp.Options{
+	orderly, err := lsp.Serve(ctx, p.Stdin, p.Stdout, lsp.Options{
 		Version: p.build().Version, Dir: p.Dir,
 		Open: func(dir string) lsp.Workspace { return p.workspace(dir, given.operands) },
 	})
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "preadmit: the messages of the editor cannot be read: %v\n", err)
+	}
 	if !orderly {
 		return exitInvalid
 	}

@@ -26,6 +26,8 @@ type dimension struct {
 	cluster func(n int) *cluster
 	// program is the program that the command starts, if it asks no cluster; nil if it starts none.
 	program func(context.Context, *krmfn.Program) ([]byte, error)
+	// session is what an editor sends to the server; nil for other commands.
+	session func(n int) []message
 }
 
 // Names of files that are not manifests to run on: policies, context, the standard input, the manifests
@@ -64,7 +66,7 @@ func lines(n int, text string) string {
 
 // dimensions are all dimensions.
 func dimensions() []dimension {
-	all := slices.Concat(ofLanguages(), ofObjects(), ofText, ofPolicies(), ofMutators(), ofRules(), ofTargets(), ofParams(), ofSecrets(), ofContext(), ofFindings(), ofRefusals(), ofGenerated(), ofCommands(), ofReports(), ofComparisons(), ofVerify(), ofConversions(), ofTests(), ofTerraform(), ofDecisions(), ofWebhooks(), ofTrees())
+	all := slices.Concat(ofLanguages(), ofObjects(), ofText, ofPolicies(), ofMutators(), ofRules(), ofTargets(), ofParams(), ofSecrets(), ofContext(), ofFindings(), ofRefusals(), ofGenerated(), ofCommands(), ofReports(), ofComparisons(), ofVerify(), ofConversions(), ofTests(), ofTerraform(), ofDecisions(), ofWebhooks(), ofTrees(), ofEditors())
 	for i := range all {
 		if all[i].commands == nil {
 			all[i].commands = []string{"render", "diff", "explain", "check"}

@@ -10,7 +10,7 @@
 //
 // The files in order: growth.go, counters.go (blocks of statements), dimensions.go (what grows),
 // languages.go, objects.go, text.go, policies.go, surroundings.go, findings.go, generated.go, commands.go,
-// verify.go, terraform.go, decisions.go, webhooks.go and trees.go (the dimensions).
+// verify.go, terraform.go, decisions.go, webhooks.go, trees.go and editors.go (the dimensions).
 package growth
 
 import (
@@ -147,7 +147,7 @@ func (d dimension) process(command string, n int, dir string) (func() error, err
 		case stdinFile:
 			stdin = text
 		default:
-			if !strings.Contains(name, "/") && command != generate {
+			if !strings.Contains(name, "/") && command != generate && command != serve {
 				manifests = append(manifests, name)
 			}
 		}
@@ -157,6 +157,9 @@ func (d dimension) process(command string, n int, dir string) (func() error, err
 	p := &krmfn.Process{
 		Args: slices.Concat(args, d.flags, manifests), Dir: dir, Stdin: strings.NewReader(stdin),
 		Stdout: new(bytes.Buffer), Stderr: &stderr, Run: d.starter(n),
+	}
+	if d.session != nil {
+		return converse(p, d.session(n)), nil
 	}
 	return func() error {
 		if status := krmfn.Main(context.Background(), p); status > 1 && (d.refusal == "" || !strings.Contains(stderr.String(), d.refusal)) {

@@ -101,5 +101,9 @@ func (s *server) textOf(path string) *text {
 	if b := s.buffers[path]; b != nil {
 		return b.text
 	}
-	return newText(s.workspace.Read(path))
+	content := s.workspace.Read(path)
+	if s.closed.text == nil || s.closed.path != path || s.closed.text.content != content {
+		s.closed.path, s.closed.text = path, newText(content)
+	}
+	return s.closed.text
 }

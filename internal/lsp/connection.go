@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -23,6 +24,23 @@ func (s stream) Write(p []byte) (int, error) { return s.out.Write(p) }
 
 // Close implements io.Closer. The process owns its input and output.
 func (s stream) Close() error { return nil }
+
+// lenient is a stream that answers what is no message, and reads on. Only a header without a length ends it: nobody
+// knows where the next message begins.
+type lenient struct{ jsonrpc2.Stream }
+
+// Read implements jsonrpc2.Stream.
+func (s lenient) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
+	for {
+		message, size, err := s.Stream.Read(ctx)
+		if !errors.Is(err, jsonrpc2.ErrParse) && !errors.Is(err, jsonrpc2.ErrInvalidRequest) {
+			return message, size, err
+		}
+		if _, err := s.Write(ctx, jsonrpc2.NewResponse(jsonrpc2.ID{}, nil, err)); err != nil {
+			return nil, 0, err
+		}
+	}
+}
 
 // codec encodes the payloads of messages.
 type codec struct{}
@@ -52,8 +70,11 @@ func handle(next jsonrpc2.Handler) jsonrpc2.Handler {
 			if problem := recover(); problem != nil {
 				result, err = nil, jsonrpc2.NewError(jsonrpc2.ErrInternal.Code, fmt.Sprintf("internal error in %s: %v", request.Method(), problem))
 			}
-			if !request.IsCall() {
+			switch {
+			case !request.IsCall():
 				err = nil
+			case errors.Is(err, jsonrpc2.ErrParse): // the message is JSON: its params have other types
+				err = jsonrpc2.NewError(jsonrpc2.InvalidParams, err.Error())
 			}
 		}()
 		return next(ctx, request)

@@ -26,6 +26,7 @@ type folders struct {
 	client    protocol.Client
 	ctx       context.Context
 	exited    chan struct{}
+	exit      sync.Once
 	unit      encoding
 	abilities abilities
 
@@ -85,14 +86,14 @@ func documentOf(params jsonrpc2.RawMessage) uri.URI {
 
 // handle passes a message on.
 func (f *folders) handle(ctx context.Context, request *jsonrpc2.Request) (result any, err error) {
+	if err := f.refuses(request.Method()); err != nil {
+		return nil, err
+	}
 	receivers := []protocol.Server{f}
 	if document := documentOf(request.Params()); document != "" {
 		receivers = nil
 		for _, s := range f.containing(pathOf(document)) {
 			receivers = append(receivers, s)
-		}
-		if len(receivers) == 0 {
-			return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidRequest.Code, "initialize has to come first")
 		}
 		if request.IsCall() {
 			receivers = receivers[len(receivers)-1:]
@@ -104,11 +105,24 @@ func (f *folders) handle(ctx context.Context, request *jsonrpc2.Request) (result
 	return result, err
 }
 
+// refuses returns the error for a message that comes before initialize or after shutdown.
+func (f *folders) refuses(method string) error {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	switch {
+	case method == protocol.MethodExit:
+	case f.stopped:
+		return jsonrpc2.NewError(jsonrpc2.InvalidRequest, "shutdown has come before")
+	case len(f.servers) == 0 && method != protocol.MethodInitialize:
+		return jsonrpc2.NewError(jsonrpc2.ServerNotInitialized, "initialize has to come first")
+	case len(f.servers) > 0 && method == protocol.MethodInitialize:
+		return jsonrpc2.NewError(jsonrpc2.InvalidRequest, "initialize has come before")
+	}
+	return nil
+}
+
 // Initialize implements protocol.Server.
 func (f *folders) Initialize(_ context.Context, p *protocol.InitializeParams) (*protocol.InitializeResult, error) {
-	if len(f.all()) > 0 {
-		return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidRequest.Code, "initialize has come before")
-	}
 	if general := p.Capabilities.General; general != nil {
 		f.unit = chosen(general.PositionEncodings)
 	} else {
@@ -235,9 +249,6 @@ func (f *folders) DidChangeConfiguration(context.Context, *protocol.DidChangeCon
 // ExecuteCommand implements protocol.Server.
 func (f *folders) ExecuteCommand(ctx context.Context, p *protocol.ExecuteCommandParams) (protocol.LSPAny, error) {
 	all := f.all()
-	if len(all) == 0 {
-		return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidRequest.Code, "initialize has to come first")
-	}
 	if p.Command != commandCheck {
 		return all[0].ExecuteCommand(ctx, p)
 	}
@@ -258,6 +269,6 @@ func (f *folders) Shutdown(context.Context) error {
 
 // Exit implements protocol.Server.
 func (f *folders) Exit(context.Context) error {
-	close(f.exited)
+	f.exit.Do(func() { close(f.exited) })
 	return nil
 }

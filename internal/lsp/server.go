@@ -10,7 +10,7 @@
 // Laws:
 //
 //	messages are answered in the order in which they arrive
-//	no message ends the server, except exit
+//	no message ends the server, except exit; what has no header as the protocol says is no message
 //	what is published in the end depends only on the texts, not on the edits that led to them
 //
 // The files in order: server.go (the server of a folder), folders.go (the
@@ -82,16 +82,17 @@ type Options struct {
 }
 
 // Serve answers a client until it disconnects. orderly reports whether the client has asked for that
-// with shutdown and exit, as it should.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, options Options) (orderly bool) {
+// with shutdown and exit, as it should, and err why the client could not be read any more.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, options Options) (orderly bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	connection := jsonrpc2.NewConn(jsonrpc2.NewStream(stream{in, out}), jsonrpc2.WithCodec(codec{}))
+	connection := jsonrpc2.NewConn(lenient{jsonrpc2.NewStream(stream{in, out})}, jsonrpc2.WithCodec(codec{}))
 	f := &folders{options: options, client: protocol.ClientDispatcher(connection), ctx: ctx, exited: make(chan struct{})}
 	connection.Go(ctx, handle(f.handle))
 	select {
 	case <-f.exited:
 	case <-connection.Done():
+		err = connection.Err()
 	}
 	cancel()
 	for _, s := range f.all() {
@@ -99,7 +100,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, options Options) (o
 	}
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	return f.stopped
+	return f.stopped, err
 }
 
 // server is the server of a folder.
@@ -123,6 +124,11 @@ type server struct {
 	state     *editor.State
 	checks    checks
 	published published
+	// closed is the file that is not open of which a place was last asked for.
+	closed struct {
+		path string
+		text *text
+	}
 	// directory has the documents that the server shows; "" if it has shown none.
 	directory string
 }

@@ -16,16 +16,21 @@ type text struct {
 	content string
 	// starts are the offsets of the lines as the protocol counts them: \n, \r\n and \r end a line.
 	starts []int
+	// lines are those of the lines as the engine counts them: only \n ends a line.
+	lines []int
 }
 
 func newText(content string) *text {
-	starts := []int{0}
+	starts, lines := []int{0}, []int{0}
 	for i := 0; i < len(content); i++ {
 		if content[i] == '\n' || content[i] == '\r' && (i+1 == len(content) || content[i+1] != '\n') {
 			starts = append(starts, i+1)
 		}
+		if content[i] == '\n' {
+			lines = append(lines, i+1)
+		}
 	}
-	return &text{content, starts}
+	return &text{content, starts, lines}
 }
 
 // line returns the offsets of a line, without the characters that end it.
@@ -86,17 +91,12 @@ func (t *text) edit(change protocol.TextDocumentContentChangeEvent, unit encodin
 
 const byteOrderMark = "\ufeff"
 
-// offsetOf returns the offset of a position of the engine, whose lines end with \n only. Unknown
-// positions are at the start.
+// offsetOf returns the offset of a position of the engine. Unknown positions are at the start.
 func (t *text) offsetOf(at source.Position) int {
-	offset := 0
-	for range at.Line - 1 {
-		next := strings.IndexByte(t.content[offset:], '\n')
-		if next < 0 {
-			return len(t.content)
-		}
-		offset += next + 1
+	if at.Line > len(t.lines) {
+		return len(t.content)
 	}
+	offset := t.lines[max(0, at.Line-1)]
 	if strings.HasPrefix(t.content[offset:], byteOrderMark) {
 		offset += len(byteOrderMark)
 	}
@@ -112,10 +112,9 @@ func (t *text) offsetOf(at source.Position) int {
 
 // place returns the position of the engine for an offset.
 func (t *text) place(file string, offset int) source.Position {
-	before := t.content[:offset]
-	line := strings.LastIndexByte(before, '\n') + 1
-	column := utf8.RuneCountInString(strings.TrimPrefix(before[line:], byteOrderMark)) + 1
-	return source.Position{File: file, Line: strings.Count(before, "\n") + 1, Column: column}
+	line := sort.SearchInts(t.lines, offset+1)
+	column := utf8.RuneCountInString(strings.TrimPrefix(t.content[t.lines[line-1]:offset], byteOrderMark)) + 1
+	return source.Position{File: file, Line: line, Column: column}
 }
 
 // encoding is the unit in which a client counts characters.
