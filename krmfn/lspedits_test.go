@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -264,4 +265,34 @@ func BenchmarkKeystroke(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestEditsKeepMemory edits a policy many times, in a file of several. What is kept for the next check does not grow
+// with the number of edits.
+func TestEditsKeepMemory(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range editedFiles {
+		makeFile(t, dir, name, text)
+	}
+	w := (&Process{Dir: dir}).workspace(dir, nil)
+	path := filepath.Join(dir, "p.yaml")
+	heap := func(from, to int) uint64 {
+		for n := from; n < to; n++ {
+			text := fmt.Sprintf(editedPolicy, n) + "---\n" + fmt.Sprintf(editedPolicy, 0)
+			w.CheckFile(t.Context(), path, text)
+			if w.Check(t.Context(), map[string]string{path: text}) == nil {
+				t.Fatal("no result")
+			}
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap(1, 30)
+	after := heap(30, 300)
+	t.Logf("%d kB after 30 edits, %d kB after 300", before>>10, after>>10)
+	if after > before+1<<20 {
+		t.Errorf("the heap has %d bytes after 30 edits, and %d after 300", before, after)
+	}
 }
