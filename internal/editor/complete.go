@@ -89,25 +89,37 @@ func (s *State) completeKey(l *lines, k key) []Item {
 // fieldsAt lists the fields at a key. Below a strategic merge patch or a mutation tree they are those of the kinds that the
 // rule matches.
 func (s *State) fieldsAt(l *lines, k key) []Item {
-	patch := slices.Index(k.path, "patchStrategicMerge")
-	if k.kind.Group == treeGroup {
-		patch = slices.Index(k.path, "mutate")
-	}
-	if patch < 0 {
+	n, isPatch := s.inPatch(k.kind, k.path, func() []map[string]any {
+		return trail(l.read(strings.TrimSuffix(l.before, k.word)+cursorMark+": "), cursorMark)
+	})
+	if !isPatch {
 		return (&scope{state: s}).fields(named{kinds: []gvk.Kind{k.kind}, path: k.path})
 	}
-	path := slices.Clone(k.path[patch+1:])
-	for i, name := range path {
-		path[i] = withoutAnchor(name)
-	}
-	sc := s.scopeOfRule(trail(l.read(strings.TrimSuffix(l.before, k.word)+cursorMark+": "), cursorMark))
-	items := sc.fields(named{kinds: sc.patched(), path: path})
+	items := (&scope{state: s}).fields(n)
 	if open := strings.IndexByte(k.word, '('); open >= 0 {
 		for i := range items {
 			items[i].Name = k.word[:open+1] + items[i].Name + ")"
 		}
 	}
 	return items
+}
+
+// inPatch returns the field of an object that a path leads to below a strategic merge patch or a mutation tree.
+// around returns the mappings that it is in.
+func (s *State) inPatch(kind gvk.Kind, path []string, around func() []map[string]any) (n named, ok bool) {
+	patch := slices.Index(path, "patchStrategicMerge")
+	if kind.Group == treeGroup {
+		patch = slices.Index(path, "mutate")
+	}
+	if patch < 0 {
+		return n, false
+	}
+	n.path = slices.Clone(path[patch+1:])
+	for i, name := range n.path {
+		n.path[i] = withoutAnchor(name)
+	}
+	n.kinds = s.scopeOfRule(around()).patched()
+	return n, true
 }
 
 // withoutAnchor returns a key of a patch of Kyverno without its anchor.

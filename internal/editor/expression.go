@@ -51,7 +51,7 @@ func (l *lines) expressionAt() (expression, bool) {
 		}
 		line = strings.TrimRight(line, " \r")
 		if match := header().FindStringSubmatch(line); match != nil {
-			return expression{match[3] + "\n" + before}, true
+			return expression{match[3] + "\n" + before}, indent > len(match[1]) // or else it is a key beside it
 		}
 		if match := entry().FindStringSubmatch(line); match != nil && (match[3] == "" || strings.ContainsAny(match[3][:1], "#|>")) || strings.HasPrefix(strings.TrimSpace(line), "- ") {
 			return expression{}, false // the parent of what is at the cursor, or another text

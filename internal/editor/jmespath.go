@@ -20,7 +20,7 @@ var (
 	// patchPointer matches the beginning of a path in a text with JSON Patches.
 	patchPointer = lazyregexp.New(`\b(?:path|from): +["']?(/[^"'\s]*)$`)
 	// location matches the beginning of a location of Gatekeeper.
-	location = lazyregexp.New(`^ *(?:- +)*location: +["']?(.*)$`)
+	location = lazyregexp.New(`^ *(?:- +)*(?:location|subPath): +["']?(.*)$`)
 	// selection matches the part of a location that selects items of a list.
 	selection = lazyregexp.New(`\[[^\]]*\]`)
 )

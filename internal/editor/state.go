@@ -53,6 +53,9 @@ type Object struct {
 	document *manifest.Document
 }
 
+func (o Object) name() string      { return o.Name }
+func (o Object) namespace() string { return o.Namespace }
+
 // view is a manifest as policies see it.
 type view struct {
 	id     string

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 )
 
@@ -53,9 +54,12 @@ var sources = map[string]func(a *asked) []string{
 	"paramKind.apiVersion": func(a *asked) []string { return a.state.apiVersions(a.text("kind")) },
 	"paramKind.kind":       func(a *asked) []string { return a.state.kinds(a.text("apiVersion")) },
 	"spec.policyName":      (*asked).policies,
-	"paramRef.name":        func(a *asked) []string { return a.params(func(o Object) string { return o.Name }) },
-	"paramRef.namespace":   func(a *asked) []string { return a.params(func(o Object) string { return o.Namespace }) },
+	"paramRef.name":        func(a *asked) []string { return a.params(Object.name) },
+	"paramRef.namespace":   func(a *asked) []string { return a.params(Object.namespace) },
 	"metadata.namespace":   (*asked).namespaces,
+	"validations.reason": func(*asked) []string {
+		return []string{"Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"}
+	},
 
 	"resourceRules.apiGroups":          (*asked).groups,
 	"resourceRules.apiVersions":        (*asked).versions,
@@ -67,13 +71,21 @@ var sources = map[string]func(a *asked) []string{
 	"rules.apiVersions":                (*asked).versions,
 	"rules.resources":                  (*asked).resources,
 
-	"resources.kinds": func(a *asked) []string { return a.state.kinds("") },
+	"resources.kinds":      func(a *asked) []string { return a.state.kinds("") },
+	"resources.namespaces": (*asked).namespaces,
+	"configMap.name":       func(a *asked) []string { return a.namesOf(configMapKind, Object.name) },
+	"configMap.namespace":  func(a *asked) []string { return a.namesOf(configMapKind, Object.namespace) },
 
 	"applyTo.groups":   (*asked).groups,
 	"applyTo.versions": func(a *asked) []string { return a.versionsOf("groups") },
 	"applyTo.kinds":    func(a *asked) []string { return a.kindsOf("groups", "versions") },
 	"kinds.apiGroups":  (*asked).groups,
 	"kinds.kinds":      func(a *asked) []string { return a.kindsOf("apiGroups", "") },
+
+	"match.namespaces":         (*asked).namespaces,
+	"match.excludedNamespaces": (*asked).namespaces,
+	"parameters.assign.value":  (*asked).atLocation,
+	"values.fromList":          (*asked).atLocation,
 }
 
 // completeValue lists the values of a slot.
@@ -114,7 +126,19 @@ func (s *State) valuesOf(l *lines, at slot) []string {
 			return slices.Compact(found)
 		}
 	}
+	if n, ok := s.inPatch(at.kind, at.path, func() []map[string]any { return l.around(at) }); ok {
+		return s.valuesIn(n)
+	}
 	return s.enumeration(at.kind, at.path)
+}
+
+// valuesIn returns the values of a field that its type allows in any of its kinds.
+func (s *State) valuesIn(n named) (all []string) {
+	for _, kind := range n.kinds {
+		all = append(all, s.enumeration(kind, n.path)...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // enumeration returns the values of a field that its type allows; nil if these cannot be listed.
@@ -122,7 +146,7 @@ func (s *State) enumeration(kind gvk.Kind, path []string) []string {
 	if found := s.Schemas.Values(kind, path...); len(found) > 0 {
 		return found
 	}
-	if s.Schemas.TypeAt(kind, path...) == "" {
+	if len(path) == 0 || s.Schemas.TypeAt(kind, path...) == "" {
 		return nil
 	}
 	return values[path[len(path)-1]]
@@ -171,20 +195,34 @@ func (a *asked) policies() []string {
 func (a *asked) params(name func(Object) string) []string {
 	spec, _ := a.lines.read("")["spec"].(map[string]any)
 	policy, _ := spec["policyName"].(string)
-	objects := a.objects()
 	var names []string
-	for _, o := range objects {
+	for _, o := range a.objects() {
 		if o.Kind.Kind+"Binding" != a.kind.Kind || o.Name != policy {
 			continue
 		}
-		kind := o.paramKind()
-		for _, param := range objects {
-			if param.Kind == kind && name(param) != "" {
-				names = append(names, name(param))
-			}
+		names = append(names, a.namesOf(o.paramKind(), name)...)
+	}
+	return names
+}
+
+var configMapKind = gvk.Kind{Version: "v1", Kind: "ConfigMap"}
+
+// namesOf returns a name of each object of a kind.
+func (a *asked) namesOf(kind gvk.Kind, name func(Object) string) []string {
+	var names []string
+	for _, o := range a.objects() {
+		if o.Kind == kind && name(o) != "" {
+			names = append(names, name(o))
 		}
 	}
 	return names
+}
+
+// atLocation returns the values of the field at the location of a mutator of Gatekeeper.
+func (a *asked) atLocation() (all []string) {
+	location, _ := change.Keys("spec", "location").Get(a.lines.read(""))
+	text, _ := location.(string)
+	return a.state.valuesIn(a.state.located(a.lines, text))
 }
 
 // namespaces returns the namespaces that the documents name.
