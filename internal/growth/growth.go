@@ -161,12 +161,15 @@ func (d dimension) process(command string, n int, dir string) (func() error, err
 	if d.session != nil {
 		return converse(p, d.session(n)), nil
 	}
-	return func() error {
-		if status := krmfn.Main(context.Background(), p); status > 1 && (d.refusal == "" || !strings.Contains(stderr.String(), d.refusal)) {
-			return fmt.Errorf("status %d: %.500s", status, &stderr)
-		}
-		return nil
-	}, nil
+	return func() error { return d.run(p, &stderr) }, nil
+}
+
+// run runs a command, which must not fail otherwise than the dimension says.
+func (d dimension) run(p *krmfn.Process, stderr *bytes.Buffer) error {
+	if status := krmfn.Main(context.Background(), p); status > 1 && (d.refusal == "" || !strings.Contains(stderr.String(), d.refusal)) {
+		return fmt.Errorf("status %d: %.500s", status, stderr)
+	}
+	return nil
 }
 
 // costOf returns what a function costs.
