@@ -168,7 +168,11 @@ func (c *lspClient) request(method string, params any) any {
 		case m["method"] == "textDocument/publishDiagnostics":
 			p := m["params"].(map[string]any)
 			name := c.nameOf(p["uri"].(string))
-			c.diagnostics[name], c.fresh[name] = p["diagnostics"].([]any), true
+			found := p["diagnostics"].([]any)
+			if len(found)+len(c.diagnostics[name]) > 0 || p["version"] != 1.0 { // of a file that was opened without findings the server may say so, or nothing
+				c.fresh[name] = true
+			}
+			c.diagnostics[name] = found
 		case m["method"] == "window/showDocument":
 			u, err := url.Parse(m["params"].(map[string]any)["uri"].(string))
 			if err != nil {

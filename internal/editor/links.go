@@ -137,7 +137,10 @@ func (l *lines) variableAt() string {
 		return name
 	}
 	match := declared().FindStringSubmatchIndex(l.all[l.line])
-	if match == nil || len(l.before) < match[2] || len(l.before) > match[3] || !l.isVariable(l.line) {
+	if match == nil || len(l.before) < match[2] || len(l.before) > match[3] {
+		return ""
+	}
+	if _, ok := l.declaresIn(l.line); !ok {
 		return ""
 	}
 	return l.all[l.line][match[2]:match[3]]
@@ -157,8 +160,9 @@ func (l *lines) usedBefore() string {
 	return ""
 }
 
-// isVariable reports whether a line belongs to the variables of a policy, or to a context of Kyverno.
-func (l *lines) isVariable(line int) bool {
+// declaresIn returns the line of the key above a line that belongs to the variables of a policy, or to a context
+// of Kyverno.
+func (l *lines) declaresIn(line int) (header int, ok bool) {
 	indent := indentOf(l.all[line])
 	for i := line - 1; i >= l.begin; i-- {
 		text := l.all[i]
@@ -166,13 +170,34 @@ func (l *lines) isVariable(line int) bool {
 		if strings.TrimSpace(text) == "" || indentOf(text) > indent || indentOf(text) == indent && (isItem || !strings.HasPrefix(strings.TrimSpace(l.all[line]), "-")) {
 			continue
 		}
-		if isItem {
+		isHeader := slices.Contains([]string{"variables:", "context:"}, strings.TrimSpace(text[keyColumn(text):]))
+		if isItem && !isHeader {
 			indent = indentOf(text)
 			continue
 		}
-		return strings.TrimSpace(text) == "variables:" || strings.TrimSpace(text) == "context:"
+		return i, isHeader
 	}
-	return false
+	return 0, false
+}
+
+// keyColumn returns where a line begins after its dashes.
+func keyColumn(line string) int { return len(line) - len(strings.TrimLeft(line, " -")) }
+
+// region is a part of a text, in lines: from the first one, and before the last one.
+type region struct{ from, to int }
+
+// mappingOf returns the lines of the mapping that has a key on a line.
+func (l *lines) mappingOf(line int) region {
+	column := keyColumn(l.all[line])
+	isIn := func(at int, text string) bool { return strings.TrimSpace(text) == "" || at >= column }
+	r := region{line, line + 1}
+	for r.from > l.begin && !strings.Contains(l.all[r.from][:min(column, len(l.all[r.from]))], "-") && isIn(keyColumn(l.all[r.from-1]), l.all[r.from-1]) {
+		r.from--
+	}
+	for r.to < l.end && isIn(indentOf(l.all[r.to]), l.all[r.to]) {
+		r.to++
+	}
+	return r
 }
 
 // place is a place of a variable, from 0.
@@ -181,14 +206,19 @@ type place struct {
 	declares     bool
 }
 
-// variablePlaces returns where a variable is declared and used in its document.
+// variablePlaces returns where the variable at the cursor is declared and used in its document. A rule and an item of
+// a foreach may have each a context entry of a name.
 func (l *lines) variablePlaces(name string) []place {
 	pattern := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
 	var places []place
+	var scopes []region
 	for i := l.begin; i < l.end; i++ {
 		text := l.all[i]
-		if match := declared().FindStringSubmatchIndex(text); match != nil && text[match[2]:match[3]] == name && l.isVariable(i) {
-			places = append(places, place{i, utf8.RuneCountInString(text[:match[2]]), true})
+		if match := declared().FindStringSubmatchIndex(text); match != nil && text[match[2]:match[3]] == name {
+			if header, ok := l.declaresIn(i); ok {
+				places = append(places, place{i, utf8.RuneCountInString(text[:match[2]]), true})
+				scopes = append(scopes, l.mappingOf(header))
+			}
 		}
 		for _, match := range pattern.FindAllStringIndex(text, -1) {
 			at := lines{all: l.all, line: i, before: text[:match[1]], begin: l.begin, end: l.end}
@@ -197,5 +227,17 @@ func (l *lines) variablePlaces(name string) []place {
 			}
 		}
 	}
-	return places
+	own := l.innermost(scopes, l.line)
+	return slices.DeleteFunc(places, func(p place) bool { return l.innermost(scopes, p.line) != own })
+}
+
+// innermost returns the smallest region with a line. The list of a foreach does not know the context beside it.
+func (l *lines) innermost(scopes []region, line int) (found region) {
+	for _, r := range scopes {
+		isList := strings.HasPrefix(l.all[line][keyColumn(l.all[line]):], "list:") && keyColumn(l.all[line]) == keyColumn(l.all[r.from])
+		if r.from <= line && line < r.to && !isList && (found == region{} || r.to-r.from < found.to-found.from) {
+			found = r
+		}
+	}
+	return found
 }
