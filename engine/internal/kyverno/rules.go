@@ -35,23 +35,23 @@ type Deviation struct {
 	Does, Documented, Advice string
 }
 
-// Unused returns the entries of the context that the rule does not use, and of which Kyverno computes the
-// values all the same. An error in one fails the rule.
-func (r Rule) Unused() (entries []policy.Node) {
-	for _, n := range r.compiled.others {
-		if n.Has("name") && n.Path.HasPrefix(r.compiled.context.Path) && !r.compiled.uses(n.At("name").Text()) && hasSubstitutions(n.Value) {
-			entries = append(entries, n)
-		}
-	}
-	return entries
+// Substituted returns the parts of the rule outside its patch whose variables Kyverno replaces when it
+// applies the patch, to no effect but errors. Entries of the context that the rule uses are not among them.
+func (r Rule) Substituted() []policy.Node {
+	return slices.DeleteFunc(slices.Clone(r.compiled.others), func(n policy.Node) bool {
+		return n.Path.HasPrefix(r.compiled.context.Path) && r.compiled.uses(n.At("name").Text())
+	})
 }
 
 // Deviations returns what Kyverno does not do as documented for objects of some types, when it
-// runs the rule. What it does when it generates rules for pod controllers is in these rules.
+// runs the rule. What it does when it generates rules for pod controllers is in these rules, and
+// Substituted has the parts whose variables it replaces.
 func (r Rule) Deviations(types []*schema.Type) []Deviation {
 	var found []Deviation
 	for _, m := range r.compiled.deviations(types) {
-		found = append(found, m.exported())
+		if m.means != allSubstituted {
+			found = append(found, m.exported())
+		}
 	}
 	return found
 }

@@ -119,7 +119,7 @@ func (s *scope) condition(n policy.Node) (tested, error) {
 		return tested{}, err
 	}
 	x, err := s.compare(operator, sides[0], sides[1])
-	fails := slices.ContainsFunc(sides, func(c code) bool { return c.mayMiss() && !c.isNull || c.canFail() })
+	fails := slices.ContainsFunc(sides, s.rule.mayFail)
 	return tested{expr.And(given, x), fails}, s.rule.failed(n.Path, err)
 }
 

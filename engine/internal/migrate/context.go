@@ -26,7 +26,10 @@ func (c *converter) entry(s *scope, name string) (code, error) {
 			case found.isConstant || found.isRoot():
 				return found, nil
 			}
-			found.x = c.variable(name, found.x).x
+			mayFail := c.mayFail(found)
+			if found.x = c.variable(name, found.x).x; mayFail {
+				c.needed = append(c.needed, found.x)
+			}
 			return found.required(), nil
 		}
 	}
@@ -124,9 +127,34 @@ func (s *scope) variableOf(n policy.Node) (code, error) {
 // canFail reports whether an expression may fail although what it reads is there.
 func (c code) canFail() bool {
 	if !c.maybe.IsZero() {
-		return !c.maybe.IsTotal()
+		return !c.maybe.IsTotal(withoutFailing...)
 	}
-	return !c.x.IsTotal()
+	return !c.x.IsTotal(withoutFailing...)
+}
+
+// withoutFailing are the functions that do not fail for the arguments that the conversion gives them.
+var withoutFailing = []string{"string", "matches", "regex.replace"}
+
+// mayFail reports whether a value may be an error, which denies the object.
+func (c *converter) mayFail(value code) bool {
+	isNeeded := func(x expr.Expr) bool {
+		return slices.ContainsFunc(c.needed, func(other expr.Expr) bool { return expr.Equal(x, other) })
+	}
+	for part := range value.x.All() {
+		if isNeeded(part) {
+			return true
+		}
+	}
+	return value.mayMiss() && !value.isNull || value.canFail()
+}
+
+// needs notes that an expression fails if one of some values is missing.
+func (c *converter) needs(values ...code) {
+	for _, value := range values {
+		if value.mayMiss() || c.mayFail(value) {
+			c.needed = append(c.needed, value.x)
+		}
+	}
 }
 
 // searched returns what an expression selects from a value.

@@ -32,6 +32,10 @@ type converter struct {
 	mutations []mutation
 	// replacesAtomics says that an ApplyConfiguration has atomic lists.
 	replacesAtomics bool
+	// values are those that Kyverno computes besides those of the patch, and that may fail.
+	values []code
+	// needed are expressions that are evaluated although they may fail.
+	needed []expr.Expr
 	// read are the places that the conditions read, and then each mutation; nil until it is asked.
 	read [][][]string
 	// joined are other rules whose mutations are part of the policy.
@@ -90,15 +94,17 @@ func (c *converter) convert() error {
 	for _, d := range c.rule.Deviations(c.changed().types) {
 		c.documented(d)
 	}
-	return errors.Join(unconditional, c.unused(s), c.patches(s, mutate))
+	return errors.Join(unconditional, c.substituted(s), c.patches(s, mutate))
 }
 
-// unused refuses entries of the context that the rule does not use, and that may fail it.
-func (c *converter) unused(s *scope) error {
-	_, err := collect(c.rule.Unused(), func(item policy.Node) (any, error) {
-		_, err := c.loaded(s, item)
-		return nil, c.failed(item.Path, err)
+// substituted notes the values that Kyverno computes besides those of the patch, because an error in one
+// fails the rule.
+func (c *converter) substituted(s *scope) error {
+	found, err := collect(c.rule.Substituted(), func(n policy.Node) ([]code, error) {
+		values, err := s.failing(n.Value)
+		return values, c.failed(n.Path, err)
 	})
+	c.values = slices.Concat(found...)
 	return err
 }
 

@@ -52,6 +52,34 @@ func (l *loop) some() (expr.Expr, error) {
 	return l.items().Over("exists", name, condition), nil
 }
 
+// guard returns the condition of a patch in a foreach. all says that it is an error if any value of the
+// patch is one, for an element that meets the preconditions.
+func (l *loop) guard(condition expr.Expr, patch map[string]any, all bool) (expr.Expr, error) {
+	if !l.bound {
+		some, err := l.some()
+		if err != nil {
+			return condition, placed(err, l.entry.Path)
+		}
+		condition = expr.And(some, condition)
+	}
+	if !all {
+		return condition, nil
+	}
+	name := elementName(l.list, l.scope)
+	inner, meets, err := l.element(l.list.each(name))
+	if err != nil {
+		return condition, placed(err, l.entry.Path)
+	}
+	changed := l.scope.rule.changed()
+	inner.self = &changed
+	values, err := inner.failing(patch)
+	if len(values) == 0 {
+		return condition, err
+	}
+	each := l.items().Over("all", name, expr.If(meets, succeed(values), expr.True))
+	return expr.If(each, condition, expr.False), err
+}
+
 // element returns the scope of a foreach for an element, and its preconditions.
 func (l *loop) element(element code) (*scope, expr.Expr, error) {
 	inner, err := l.inner(element)

@@ -93,6 +93,9 @@ func (s *scope) call(n jmespath.Node) (code, error) {
 	if !slices.Contains(takeIntegers, n.Name) && slices.ContainsFunc(args, hasNumbers) {
 		s.numbers()
 	}
+	if !slices.Contains(takeNull, n.Name) {
+		s.rule.needs(args...)
+	}
 	if of := special[n.Name]; of != nil {
 		return of(args)
 	}
@@ -144,6 +147,9 @@ var takeIntegers = []string{"to_string", "not_null", "length", "reverse", "keys"
 func hasNumbers(c code) bool {
 	return c.kind == number && !c.isConstant || c.kind == list && !c.isConstant && c.each("x").kind == number
 }
+
+// takeNull are the functions for which a missing value is no error.
+var takeNull = []string{"not_null", "to_number"}
 
 func isWhole(c code) bool {
 	_, ok := c.constant.(int64)

@@ -12,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
+	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	numbers "github.com/preadmit/preadmit/engine/internal/number"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
@@ -77,6 +78,37 @@ func (s *scope) value(value any) (any, error) {
 	return value, nil
 }
 
+// failing returns the values of the variables in the texts of a value, as far as they may be errors.
+func (s *scope) failing(value any) (found []code, err error) {
+	add := func(below any, at func(code) code, path change.Element) {
+		inner := *s
+		if s.self != nil {
+			self := at(*s.self)
+			inner.self = &self
+		}
+		more, problem := inner.failing(below)
+		found, err = append(found, more...), errors.Join(err, within(problem, path))
+	}
+	switch value := value.(type) {
+	case string:
+		if c, err := s.text(value); err != nil || s.rule.mayFail(c) {
+			return []code{c}, err
+		}
+	case []any:
+		for i, item := range value {
+			add(item, func(c code) code { return c.item(i) }, change.Index(i))
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(value) {
+			_, bare := kyverno.ParseAnchor(key)
+			name, problem := s.failing(bare)
+			found, err = append(found, name...), errors.Join(err, within(inKey(problem), change.Key(key)))
+			add(value[key], func(c code) code { return c.field(bare) }, change.Key(key))
+		}
+	}
+	return found, err
+}
+
 // text converts a string with variables. A variable that is the whole string keeps its type.
 func (s *scope) text(written string) (code, error) {
 	switch {
@@ -104,6 +136,7 @@ func (s *scope) joined(written string, found [][]int) (code, error) {
 	values, err := collect(found, func(at []int) (code, error) {
 		c, err := s.expression(written[at[0]+2 : at[1]-2])
 		if isWhole := at[0] == 0 && at[1] == len(written); err == nil && !isWhole {
+			s.rule.needs(c)
 			c, err = c.asText()
 		}
 		return c, inText(err, at[0]+2)

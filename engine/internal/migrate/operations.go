@@ -39,6 +39,7 @@ func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
 			return c.refuse(n.Path, "an earlier operation changes what this one reads, and Kyverno computes the values of all before it changes the object", "make it a rule of its own, or write the earlier operation last")
 		}
 	}
+	c.addCondition("values", expr.True, c.values)
 	return problems
 }
 

@@ -131,16 +131,9 @@ func (c *converter) strategic(s *scope, n policy.Node, l *loop) error {
 	if err != nil {
 		return c.failed(n.Path, err)
 	}
-	guard := root.condition()
-	if l != nil && !l.bound {
-		some, err := l.some()
-		if err != nil {
-			return c.failed(l.entry.Path, err)
-		}
-		guard = expr.And(some, guard)
-	}
-	if l == nil {
-		guard = c.anchored(guard)
+	guard, err := b.guard(s, root, n.Object())
+	if err != nil {
+		return c.failed(n.Path, err)
 	}
 	if !c.isSettled(root, guard) {
 		c.reject(noFormf("write a rule for each part", "a patch whose parts need several mutations, of which a later one reads what an earlier one changes"))
@@ -158,14 +151,64 @@ func (c *converter) keepsItems() bool {
 	return c.patch != nil && slices.ContainsFunc(c.written().kinds, strategicmerge.MayJoin)
 }
 
-// anchored moves the condition of a patch to the conditions of the policy, and returns the rest.
-func (c *converter) anchored(guard expr.Expr) expr.Expr {
-	if expr.Equal(guard, expr.True) {
-		return guard
+// guard returns the condition of the mutations. Without a foreach, it becomes a condition of the policy.
+// Kyverno computes all values of a patch before it compares anchors.
+func (b *builder) guard(s *scope, root *node, patch map[string]any) (expr.Expr, error) {
+	guard := root.condition()
+	if b.loop != nil {
+		return b.loop.guard(guard, patch, b.mayStop(patch))
+	}
+	values := b.c.values
+	if b.mayStop(patch) {
+		self := b.scope(s, patched{self: b.c.changed()})
+		more, err := self.failing(patch)
+		if err != nil {
+			return guard, err
+		}
+		values = append(values, more...)
+	}
+	b.c.addCondition("anchors", guard, values)
+	return expr.True, nil
+}
+
+// mayStop reports whether a patch has parts that may keep values from being written: anchors, besides the
+// name of an element of a foreach, and directives.
+func (b *builder) mayStop(patch any) bool {
+	switch patch := patch.(type) {
+	case map[string]any:
+		for key, value := range patch {
+			anchor, bare := kyverno.ParseAnchor(key)
+			isName := bare == "name" && b.isElement(patch)
+			if anchor != kyverno.NoAnchor && !isName || strings.HasPrefix(key, "$") || b.mayStop(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(patch, b.mayStop)
+	}
+	return false
+}
+
+// addCondition adds a condition to the policy, and that some values have no error, which is stronger than
+// the condition.
+func (c *converter) addCondition(name string, x expr.Expr, values []code) {
+	if x = expr.If(succeed(values), x, expr.False); expr.Equal(x, expr.True) {
+		return
 	}
 	matched := c.written()
-	matched.conditions = append(matched.conditions, condition{"anchors", guard})
-	return expr.True
+	matched.conditions = append(matched.conditions, condition{name, x})
+}
+
+// succeed returns a condition that holds unless one of some values is an error.
+func succeed(values []code) expr.Expr {
+	if len(values) == 0 {
+		return expr.True
+	}
+	items := make([]any, len(values))
+	for i, value := range values {
+		items[i] = value
+	}
+	return expr.Compare(expr.Call("size", exprOf(items)), ">", expr.Literal(0))
 }
 
 // isSettled reports whether no value or condition reads what an earlier mutation of the same patch
@@ -299,7 +342,17 @@ func (b *builder) field(s *scope, n *node, at patched, key string, pattern any) 
 
 // add adds a field, and its conditions, unless nothing is left of it.
 func (n *node) add(f field) {
-	n.conditions = append(n.conditions, f.node.conditions...)
+	if f.add { // nothing below counts if the field is there
+		present := f.node.at.path.present()
+		if expr.Equal(present, expr.True) {
+			return
+		}
+		if x := f.node.condition(); !expr.Equal(x, expr.True) {
+			n.conditions = append(n.conditions, expr.Or(present, x))
+		}
+	} else {
+		n.conditions = append(n.conditions, f.node.conditions...)
+	}
 	if !f.node.isEmpty() {
 		n.fields = append(n.fields, f)
 	}

@@ -157,6 +157,9 @@ func If(condition, yes, no Expr) Expr {
 	case known && value == false:
 		return no
 	}
+	if Equal(yes, True) && Equal(no, False) {
+		return condition
+	}
 	return operation(operators.Conditional, condition, yes, no)
 }
 
