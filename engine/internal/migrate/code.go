@@ -118,10 +118,23 @@ func kindOfType(t *schema.Type) kind {
 // field returns the code of a field of a value.
 func (c code) field(key string) code {
 	types, sure := fieldTypes(c.types, key)
-	sure = c.path != nil && (sure || len(c.path.parts) == 0 && key == "metadata")
+	sure = sure || c.path != nil && len(c.path.parts) == 0 && key == "metadata"
 	next := c.part(part{key: key}, types, sure)
-	next.isNull, next.unclear = c.isNull && sure || c.path != nil && writtenAsNull(c.types, key), c.unclear || c.isNull && c.mayMiss() && !sure
+	next.isNull, next.unclear = c.isNull && sure, c.unclear || c.isNull && c.mayMiss() && !sure
+	if c.path != nil && writtenAsNull(c.types, key) {
+		return next.nullable()
+	}
 	return next
+}
+
+// nullable returns the value of a field that may be null.
+func (c code) nullable() code {
+	c.isNull, c.given = true, expr.Compare(c.maybe.OrValue(expr.Literal(nil)), "!=", expr.Literal(nil))
+	c.maybe = expr.If(c.given, expr.Call("optional.of", c.x), expr.Call("optional.none"))
+	if c.kind == list {
+		c.orEmpty = &code{x: expr.If(c.given, c.x, expr.List()), kind: list, types: c.types}
+	}
+	return c
 }
 
 // part returns the code of a part of a value, which is there if it is sure and the value is there.
@@ -139,9 +152,11 @@ func (c code) part(p part, types []*schema.Type, sure bool) code {
 // item returns the code of an item of a list. To Kyverno, a missing item is null.
 func (c code) item(index int) code {
 	types := itemTypes(c.types)
-	if c.path != nil && index >= 0 {
+	// Servers leave out empty lists: if there is a list, it has a first item.
+	unclear := c.unclear || c.mayMiss() && !c.isNull && index != 0 && index != -1
+	if c.path != nil && c.given.IsZero() && index >= 0 {
 		next := ofPath(c.path.then(atIndex(expr.Literal(index)), index == 0 && isNeverEmpty(c)), types)
-		next.isNull = c.path.isSure() || c.isNull
+		next.isNull, next.unclear = c.path.isSure() || c.isNull, unclear
 		return next
 	}
 	from := c.orEmptyList()
@@ -151,7 +166,7 @@ func (c code) item(index int) code {
 	}
 	next := code{
 		x: c.x.Index(at), maybe: from.x.OptIndex(at), types: types, kind: kindOf(types),
-		isNull: c.maybe.IsZero() || c.isNull || !c.given.IsZero(),
+		isNull: c.maybe.IsZero() || c.isNull || !c.given.IsZero(), unclear: unclear,
 	}
 	if types == nil {
 		next.kind = c.itemKind
@@ -203,7 +218,7 @@ func requires(t *schema.Type, key string) bool {
 func writtenAsNull(types []*schema.Type, key string) bool {
 	return slices.ContainsFunc(types, func(t *schema.Type) bool {
 		field := t.Declared(key)
-		return field != nil && field.Zero == schema.NilWritten && !field.Required
+		return field != nil && (field.Nullable || field.Zero == schema.NilWritten && !field.Required)
 	})
 }
 

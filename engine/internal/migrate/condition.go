@@ -298,10 +298,12 @@ func (s *scope) among(key, value code) (expr.Expr, error) {
 		if written, ok := value.constant.(string); ok && ranged(written) {
 			return expr.Expr{}, noFormf("compare with two conditions", "the range %q", written)
 		}
-	case !value.keysOf.IsZero():
-		return expr.In(key.x, value.keysOf), nil
 	case value.isConstant || value.kind == object || value.kind == boolean || value.kind == number:
 		return expr.Expr{}, errNever
+	case key.kind != text:
+		return expr.Expr{}, noFormf("convert it with to_string()", "a search for a value that may be no text")
+	case !value.keysOf.IsZero():
+		return expr.In(key.x, value.keysOf), nil
 	case value.kind == text:
 		s.doubtPatterns(value)
 		return expr.Is(key.x, value.x), nil
@@ -328,6 +330,9 @@ func ranged(written string) bool {
 
 // amongTexts returns a test whether a value is among constants, which may have wildcards.
 func amongTexts(key code, items []any) (expr.Expr, error) {
+	if key.kind == object || key.kind == list || key.kind == mixed {
+		return expr.Expr{}, noFormf("select the field that matters", "a list or a map among texts, as JSON")
+	}
 	var plain []any
 	var others []expr.Expr
 	for _, item := range items {
@@ -342,8 +347,12 @@ func amongTexts(key code, items []any) (expr.Expr, error) {
 			return expr.Expr{}, noFormf("write the number as an integer", "a comparison of a number with the text %q", constant)
 		case key.kind == number && p.isNumber:
 			plain = append(plain, p.number)
-		case key.kind == boolean && (constant == "true" || constant == "false"):
-			plain = append(plain, constant == "true")
+		case key.kind == boolean:
+			for _, b := range []bool{true, false} {
+				if wildcard.Match(constant, strconv.FormatBool(b)) {
+					plain = append(plain, b)
+				}
+			}
 		case key.kind == text && wildcard.Has(constant):
 			others = append(others, matchesWildcard(key.x, constant))
 		case key.kind == text:

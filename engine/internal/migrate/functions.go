@@ -196,7 +196,7 @@ func notNull(args []code) (code, error) {
 	result := args[len(args)-1]
 	for _, other := range slices.Backward(args[:len(args)-1]) {
 		switch {
-		case !other.given.IsZero():
+		case !other.given.IsZero() && other.maybe.IsZero():
 			return code{}, noFormf("give it a default with ||", "a selection that may be null")
 		case result.mayMiss() && other.mayMiss():
 			both := other.maybe.Call("or", result.maybe)

@@ -621,7 +621,7 @@ func (s *scope) logic(n jmespath.Node) (code, error) {
 func (s *scope) comparison(n jmespath.Node) (expr.Expr, error) {
 	operands, err := collect(n.Children, func(child jmespath.Node) (code, error) {
 		c, err := s.node(child)
-		if err == nil && (c.isRoot() || !c.given.IsZero()) {
+		if err == nil && (c.isRoot() || !c.given.IsZero() && c.maybe.IsZero()) {
 			err = noFormf("give a default with ||", "a comparison with a selection that may be null")
 		}
 		return c, err

@@ -132,7 +132,8 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop, written 
 		return nil, err
 	}
 	pointer, _ := fields["path"].(string)
-	at, err := c.pointed(inner, pointer, l)
+	op, _ := fields["op"].(string)
+	at, err := c.pointed(inner, pointer, l, slices.Contains([]string{"add", "copy", "move"}, op))
 	value, valueErr := inner.value(fields["value"])
 	if valueErr == nil {
 		value, valueErr = written(value)
@@ -140,7 +141,7 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop, written 
 	if err != nil || valueErr != nil {
 		return nil, errors.Join(within(err, change.Key("path")), within(valueErr, change.Key("value")))
 	}
-	if l != nil && fields["op"] == "add" {
+	if l != nil && op == "add" {
 		at = c.created(at, l, condition)
 	}
 	x, err := c.carriedOut(inner, fields, value, at, l)
@@ -204,7 +205,7 @@ func (c *converter) carriedOut(s *scope, fields map[string]any, value any, at co
 		return expr.Expr{}, noFormf("write it as a precondition", "the operation test, which keeps only its own mutation from being carried out")
 	}
 	from, _ := fields["from"].(string)
-	origin, err := c.pointed(s, from, l)
+	origin, err := c.pointed(s, from, l, false)
 	if err != nil {
 		return expr.Expr{}, err
 	}
@@ -255,8 +256,9 @@ func (c *converter) element(s *scope, l *loop) (*scope, expr.Expr, error) {
 	return inner.with("elementIndex", computed(i, number)), condition, nil
 }
 
-// pointed returns the target of a JSON Pointer, which may contain variables.
-func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
+// pointed returns the target of a JSON Pointer, which may contain variables. isNew says that a value is put
+// there.
+func (c *converter) pointed(s *scope, pointer string, l *loop, isNew bool) (code, error) {
 	at := c.changed()
 	keys := splitPath(pointer)
 	if keys[0].text != "" || len(keys) == 1 {
@@ -268,7 +270,7 @@ func (c *converter) pointed(s *scope, pointer string, l *loop) (code, error) {
 			return code{}, inText(noFormf("write the whole value, in a rule with a precondition", "a path through %s, which a server writes as null if it is missing", key.text), key.at)
 		}
 		var err error
-		if at, err = c.step(s, at, key.text, isLast); err != nil {
+		if at, err = c.step(s, at, key.text, isLast, isNew); err != nil {
 			return code{}, inText(err, key.at)
 		}
 		if l != nil && l.isElement(at.path) { // it exists
@@ -304,7 +306,7 @@ func splitPath(path string) (keys []pathKey) {
 }
 
 // step returns the code of one part of a pointer.
-func (c *converter) step(s *scope, at code, key string, isLast bool) (code, error) {
+func (c *converter) step(s *scope, at code, key string, isLast, isNew bool) (code, error) {
 	isList := at.kind == list || at.kind == anything
 	if strings.Contains(key, "{{") {
 		x, err := s.text(jsonpatch.Unescape(key))
@@ -329,7 +331,7 @@ func (c *converter) step(s *scope, at code, key string, isLast bool) (code, erro
 	switch {
 	case key == "-" && isList && !isLast:
 		return code{}, noFormf("write the index of an item", "the end of a list in the middle of a path")
-	case key == "-" && isList, err == nil && isList && index == -1 && isLast:
+	case key == "-" && isList, err == nil && isList && index == -1 && isLast && isNew:
 		return ofPath(at.path.then(end, true), itemTypes(at.types)), nil
 	case err == nil && isList && index == -1:
 		last := expr.Minus(expr.Call("size", at.orEmptyList().x), expr.Literal(1))

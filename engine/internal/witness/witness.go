@@ -439,11 +439,14 @@ func withItem(value any, index int, path []string, leaf any, t *schema.Type) any
 		return value
 	}
 	for len(list) <= index {
-		if item := t.ItemType(); item != nil {
-			list = append(list, anyOf(item))
-		} else {
-			list = append(list, map[string]any{"name": "example"})
+		var item any = map[string]any{"name": "example"}
+		if t.ItemType() != nil {
+			item = anyOf(t.ItemType())
 		}
+		if object, isMap := item.(map[string]any); isMap && object["name"] != nil && len(list) > 0 { // two items of one name are not valid
+			object["name"] = fmt.Sprint("example-", len(list))
+		}
+		list = append(list, item)
 	}
 	list[index] = with(list[index], path[1:], leaf, t.ItemType())
 	return list
