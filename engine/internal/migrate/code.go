@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
@@ -192,26 +191,11 @@ func below(types []*schema.Type, of func(*schema.Type) *schema.Type) (all []*sch
 	return all
 }
 
-// fieldTypes returns the types of a field; sure says that all types require it.
+// fieldTypes returns the types of a field, of the types that have it; sure says that all types require it.
 func fieldTypes(types []*schema.Type, key string) (fields []*schema.Type, sure bool) {
-	fields = below(types, func(t *schema.Type) *schema.Type { return t.FieldType(key) })
-	return fields, fields != nil && !slices.ContainsFunc(types, func(t *schema.Type) bool { return !requires(t, key) })
-}
-
-// validated are fields that validation requires although the schema does not, with the types that have
-// them: pods, pod controllers, and what these have a template of.
-var validated = map[string][]string{
-	"spec": {
-		"core.v1.Pod", "core.v1.PodTemplateSpec", "core.v1.ReplicationController", "batch.v1.Job", "batch.v1.JobTemplateSpec", "batch.v1.CronJob",
-		"apps.v1.Deployment", "apps.v1.DaemonSet", "apps.v1.StatefulSet", "apps.v1.ReplicaSet",
-	},
-	"template": {"apps.v1.ReplicaSetSpec", "core.v1.ReplicationControllerSpec"},
-}
-
-// requires reports whether every value of a type has a field.
-func requires(t *schema.Type, key string) bool {
-	declared := t.Declared(key)
-	return declared != nil && declared.Required || slices.Contains(validated[key], strings.TrimPrefix(t.Name, "io.k8s.api."))
+	having := slices.DeleteFunc(slices.Clone(types), func(t *schema.Type) bool { return lacks(t, key) })
+	fields = below(having, func(t *schema.Type) *schema.Type { return t.FieldType(key) })
+	return fields, fields != nil && !slices.ContainsFunc(types, func(t *schema.Type) bool { return !t.Requires(key) })
 }
 
 // writtenAsNull reports whether a field may be null in the objects of a server, such as the rules of a Role.

@@ -107,6 +107,9 @@ func (s *scope) condition(n policy.Node) (tested, error) {
 	s.rule.at = n.Path
 	sides, err := collect([]string{"key", "value"}, func(name string) (code, error) {
 		c, err := s.operand(n.At(name).Value)
+		if err == nil && s.rule.mayFail(c) {
+			s.rule.needed = append(s.rule.needed, c.x)
+		}
 		if err == nil && c.isNull && c.mayMiss() {
 			if name == "value" && strings.HasPrefix(operator, "notequal") {
 				err = noFormf("give it a default with ||", "a comparison with a value that may be null")

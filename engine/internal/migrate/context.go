@@ -133,7 +133,9 @@ func (c code) canFail() bool {
 }
 
 // withoutFailing are the functions that do not fail for the arguments that the conversion gives them.
-var withoutFailing = []string{"string", "matches", "regex.replace"}
+var withoutFailing = []string{
+	"string", "matches", "regex.replace", "double", "duration", "quantity", "isQuantity", "compareTo", "semver", "isSemver", "reverse", "flatten",
+}
 
 // mayFail reports whether a value may be an error, which denies the object.
 func (c *converter) mayFail(value code) bool {

@@ -25,12 +25,14 @@ type loop struct {
 
 // foreach converts an entry of foreach.
 func (c *converter) foreach(s *scope, entry policy.Node) error {
-	list, err := s.expression(entry.At("list").Text())
+	elements, err := s.expression(entry.At("list").Text())
 	if err != nil {
 		return c.failed(entry.At("list").Path, err)
 	}
-	l := &loop{entry: entry, list: list, scope: s}
+	l := &loop{entry: entry, list: elements, scope: s}
 	switch {
+	case elements.isRoot() || elements.kind != list && elements.kind != mixed && elements.kind != anything:
+		return c.refuse(entry.At("list").Path, "a foreach over a value that is no list", "write the patch without foreach, or put the value between [ ]")
 	case entry.At("foreach").Given():
 		return c.refuse(entry.At("foreach").Path, "a foreach within a foreach", "write the patch in CEL by hand, with one map() within another")
 	case entry.At("patchesJson6902").Given():

@@ -110,7 +110,14 @@ func (s *scope) call(n jmespath.Node) (code, error) {
 	if known.advice != "" {
 		s.rule.doubt(n.Name+"(): "+known.advice, "check that all values are ASCII")
 	}
-	return computed(known.of(values), known.kind), nil
+	result := computed(known.of(values), known.kind)
+	switch n.Name {
+	case "split":
+		result.itemKind = text
+	case "sort":
+		result.types, result.itemKind = args[0].types, args[0].itemKind
+	}
+	return result, nil
 }
 
 // arguments returns the arguments of a function, which must have the kinds of its signature.
@@ -185,7 +192,7 @@ var special = map[string]func(args []code) (code, error){
 		if args[0].kind != list {
 			return code{}, noFormf("", "reverse() of a value that may be a text")
 		}
-		return computed(args[0].x.Call("reverse"), list), nil
+		return code{x: args[0].x.Call("reverse"), kind: list, types: args[0].types, itemKind: args[0].itemKind}, nil
 	},
 	"regex_replace_all":         func(args []code) (code, error) { return regexReplace(args, true) },
 	"regex_replace_all_literal": func(args []code) (code, error) { return regexReplace(args, false) },

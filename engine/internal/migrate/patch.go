@@ -192,10 +192,17 @@ func (b *builder) mayStop(patch any) bool {
 // addCondition adds a condition to the policy, and that some values have no error, which is stronger than
 // the condition.
 func (c *converter) addCondition(name string, x expr.Expr, values []code) {
+	isOnlyValues := expr.Equal(x, expr.True)
 	if x = expr.If(succeed(values), x, expr.False); expr.Equal(x, expr.True) {
 		return
 	}
 	matched := c.written()
+	for i, earlier := range matched.conditions {
+		if !isOnlyValues && c.mayFail(computed(earlier.x, boolean)) {
+			matched.conditions[i].x = expr.If(earlier.x, x, expr.False)
+			return
+		}
+	}
 	matched.conditions = append(matched.conditions, condition{name, x})
 }
 
@@ -206,6 +213,9 @@ func succeed(values []code) expr.Expr {
 	}
 	items := make([]any, len(values))
 	for i, value := range values {
+		if value.isNull && !value.maybe.IsZero() {
+			value.x = value.maybe
+		}
 		items[i] = value
 	}
 	return expr.Compare(expr.Call("size", exprOf(items)), ">", expr.Literal(0))

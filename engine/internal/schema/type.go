@@ -3,6 +3,8 @@ package schema
 import (
 	"iter"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 )
@@ -139,6 +141,22 @@ type Facts struct {
 }
 
 var _ change.Shape = (*Type)(nil)
+
+// validated are fields that validation requires although the schema does not, with the types that have
+// them: pods, pod controllers, and what these have a template of.
+var validated = map[string][]string{
+	"spec": {
+		"core.v1.Pod", "core.v1.PodTemplateSpec", "core.v1.ReplicationController", "batch.v1.Job", "batch.v1.JobTemplateSpec", "batch.v1.CronJob",
+		"apps.v1.Deployment", "apps.v1.DaemonSet", "apps.v1.StatefulSet", "apps.v1.ReplicaSet",
+	},
+	"template": {"apps.v1.ReplicaSetSpec", "core.v1.ReplicationControllerSpec"},
+}
+
+// Requires reports whether every valid value of a type has a field.
+func (t *Type) Requires(key string) bool {
+	declared := t.Declared(key)
+	return declared != nil && (declared.Required || slices.Contains(validated[key], strings.TrimPrefix(t.Name, "io.k8s.api.")))
+}
 
 // Declared returns the declared field of a struct; nil if the field is missing, or if t is nil.
 func (t *Type) Declared(name string) *Field {

@@ -428,7 +428,7 @@ func isOpen(t *schema.Type) bool {
 // isRequired reports whether objects of a type are not valid without a field.
 func isRequired(t *schema.Type, key string) bool {
 	declared := t.Declared(key)
-	return declared != nil && (declared.Required || key == "name" || key == "image" && declared.Type.Scalar == schema.String)
+	return t.Requires(key) || declared != nil && (key == "name" || key == "image" && declared.Type.Scalar == schema.String)
 }
 
 // withItem is with for an item of a list.
