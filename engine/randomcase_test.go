@@ -40,7 +40,11 @@ var kyvernoKinds = append(slices.Clip(randomKinds),
 	randomKind{"rbac.authorization.k8s.io/v1", "Role", "rbac.authorization.k8s.io", "roles", nil},
 	randomKind{"v1", "ServiceAccount", "", "serviceaccounts", nil},
 	randomKind{"example.com/v1", "Widget", "example.com", "widgets", nil},
+	randomKind{"rbac.authorization.k8s.io/v1", clusterKind, "rbac.authorization.k8s.io", "clusterroles", nil},
 )
+
+// clusterKind is a kind of objects without a namespace.
+const clusterKind = "ClusterRole"
 
 // bodies are the fields of objects of kinds without pods, besides the metadata.
 var bodies = map[string][]string{
@@ -54,6 +58,9 @@ var bodies = map[string][]string{
 	},
 	"Role": {
 		`rules: [{apiGroups: [""], resources: [pods], verbs: [get, list]}]`, `rules: [{apiGroups: [apps, ""], resources: ["*"], verbs: ["*"]}, {apiGroups: [""], resources: [secrets], resourceNames: [a], verbs: [get]}]`, "rules: []",
+	},
+	clusterKind: {
+		`rules: [{nonResourceURLs: [/metrics], verbs: [get]}, {apiGroups: [apps], resources: [deployments, pods], verbs: [get, list]}]`, "aggregationRule: {clusterRoleSelectors: [{matchLabels: {app: web}}]}\nrules: []",
 	},
 	"ServiceAccount": {"automountServiceAccountToken: true", "imagePullSecrets: [{name: a}, {name: b}]\nsecrets: [{name: s}]", "{}"},
 	"Widget": {

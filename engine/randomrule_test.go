@@ -133,11 +133,14 @@ var userFilters = []fieldValues{
 	}},
 }
 
-// userInfo and values are what the command and preadmit know about requests besides their objects.
+// userInfo and values are what the command and preadmit know about requests besides their objects. The values are those
+// of the ConfigMap settings, which the command reads from no other place. It cannot answer an apiCall.
 const (
+	runSettings = "settings"
+
 	userInfo = `{apiVersion: cli.kyverno.io/v1alpha1, kind: UserInfo, metadata: {name: user}, clusterRoles: [view, edit], roles: ["default:editor"], userInfo: {username: anna, groups: [dev, ops]}}
 `
-	valuesOfRuns = `{apiVersion: cli.kyverno.io/v1alpha1, kind: Values, metadata: {name: values}, namespaceSelector: [{name: default, labels: {tier: prod}}, {name: shop, labels: {tier: test, "a/b": c}}]}
+	valuesOfRuns = `{apiVersion: cli.kyverno.io/v1alpha1, kind: Values, metadata: {name: values}, globalValues: {settings.data.mode: w*, settings.data.list: '["web", "m*"]', settings.metadata.name: m}, namespaceSelector: [{name: default, labels: {tier: prod}}, {name: shop, labels: {tier: test, "a/b": c}}]}
 `
 )
 
@@ -157,6 +160,11 @@ type model struct {
 func (s model) context(name string) ([]any, model) {
 	entries := []any{}
 	for i := range max(0, s.r.IntN(5)-2) {
+		if s.r.chance(10) {
+			entries = append(entries, map[string]any{"name": runSettings, "configMap": map[string]any{"name": runSettings, "namespace": "default"}})
+			s.facts = append(slices.Clip(s.facts), runSettings+".data.mode", runSettings+".data.list", runSettings+".metadata.name")
+			continue
+		}
 		variable := map[string]any{}
 		if s.r.chance(70) {
 			variable["value"] = oneOf[any](s.r, "known", s.text(), s.text(), map[string]any{"a": s.text(), "n": int64(3)}, []any{"x", s.text()}, int64(7), true)
@@ -249,11 +257,16 @@ spec:
 
 // ruleException returns an exception for a policy with rules.
 func (r random) ruleException(name string, of ingredients) string {
-	return string(manifest.YAML(map[string]any{
-		"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": map[string]any{"name": "x-" + name, "namespace": "default"},
-		"spec": map[string]any{
-			"match":      map[string]any{"any": []any{r.filter(oneOf(r, of.kinds...), of), r.filter(oneOf(r, of.kinds...), of)}},
-			"exceptions": []any{map[string]any{"policyName": oneOf(r, name, name, "default/"+name), "ruleNames": oneOf(r, []any{"r0"}, []any{"r*", "autogen-r0"}, []any{"*"})}},
-		},
+	k := oneOf(r, of.kinds...)
+	spec := map[string]any{
+		"match":      map[string]any{"any": []any{r.filter(k, of), r.filter(oneOf(r, of.kinds...), of)}},
+		"exceptions": []any{map[string]any{"policyName": oneOf(r, name, name, "default/"+name), "ruleNames": oneOf(r, []any{"r0"}, []any{"r*", "autogen-r0"}, []any{"*"})}},
+	}
+	if conditions, isMap := (model{r: r, odd: of.odd, object: r.object(k)}).conditions().(map[string]any); isMap && r.chance(60) {
+		spec["conditions"] = conditions
+	}
+	text := string(manifest.YAML(map[string]any{
+		"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": map[string]any{"name": "x-" + name, "namespace": "default"}, "spec": spec,
 	}))
+	return strings.NewReplacer("operator: In\n", "operator: AnyIn\n", "operator: NotIn\n", "operator: AllNotIn\n").Replace(text) // it has no old ones
 }

@@ -14,9 +14,10 @@ import (
 // document is an object that operations change. Maps and lists are copied when they are opened
 // for changes, once, and then belong to the document.
 type document struct {
-	// root is a map[string]any or an openMap.
-	root any
-	used usage
+	// root is a map[string]any or an openMap, begun the object before the patch.
+	root  any
+	begun map[string]any
+	used  usage
 }
 
 // Opened maps and lists are changed in place. Only opened values contain them: a plain map or

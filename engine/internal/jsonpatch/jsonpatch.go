@@ -71,7 +71,7 @@ func (dialect Dialect) apply(d *document, op Operation) error {
 // the parts that no operation touches; if all operations only test, it is object itself. Error
 // texts are the host's; the first error ends the patch.
 func (dialect Dialect) Apply(object map[string]any, ops []Operation) (map[string]any, error) {
-	d := document{root: object}
+	d := document{root: object, begun: object}
 	for i, op := range ops {
 		if i == limit.Operations {
 			return nil, limit.Exceeded(limit.Patch, "split the patch", "the JSON Patch has more than %d operations", limit.Operations)

@@ -281,8 +281,8 @@ func FuzzKyverno(f *testing.F) {
 			t.Skip()
 		}
 		for _, pointer := range []string{path, from} {
-			if strings.Contains(pointer+"/", "//") || pointer != "" && pointer[0] != '/' || hasLargeIndex(pointer) {
-				t.Skip() // Kyverno's command refuses them, or the library takes an empty key for the map itself
+			if strings.HasPrefix(pointer, "//") || pointer != "" && pointer[0] != '/' || hasLargeIndex(pointer) {
+				t.Skip() // Kyverno's command refuses them, or the library changes a copy
 			}
 		}
 		if path == "" || from == "" && (o.Op == "move" || o.Op == "copy") {

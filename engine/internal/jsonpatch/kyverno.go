@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,12 +18,18 @@ import (
 //
 //   - add creates missing maps and lists on the way to its target: a list if the next key is an
 //     index or `-`
+//
 //   - remove of a missing value does nothing
+//
 //   - a negative index counts from the end of a list; add with -1 appends
+//
 //   - nothing can be added below a null that the patch wrote, and such a null equals nothing
 //
-// As the code, and not as Kyverno's documentation says, replace of a missing key fails. An empty
-// key selects by its name; in Kyverno it selects the map itself.
+//   - an empty key is there, with the value null, whatever the map or list has; as the only key, it
+//     selects the object before the patch; a pointer through an empty key leads nowhere
+//
+// As the code, and not as Kyverno's documentation says, replace of a missing key fails. Kyverno applies a
+// pointer that begins with // to a copy of the object, which it drops; here the operation fails.
 var Kyverno = Dialect{
 	(*document).addV5, (*document).removeV5, (*document).replaceV5, (*document).testV5, (*document).transferV5,
 }
@@ -48,15 +55,29 @@ const maxIndex = 10000
 // locateV5 splits a pointer whose parent is a map or list.
 func (d *document) locateV5(op, pointer string) ([]string, error) {
 	keys := Keys(pointer)
-	if len(keys) == 0 || !isContainer(d.parent(keys)) {
+	if len(keys) == 0 || !isContainer(d.parentV5(keys)) {
 		return nil, fmt.Errorf(noPath[op], pointer, errMissing)
 	}
 	return keys, nil
 }
 
-// memberV5 returns the member that a key selects. A missing key of a map is an error.
-func memberV5(parent any, key string) (any, error) {
-	member, ok, err := get(parent, key)
+// parentV5 is parent, but does not find an empty key.
+func (d *document) parentV5(keys []string) any {
+	if slices.Contains(keys[:len(keys)-1], "") {
+		return nil
+	}
+	return d.parent(keys)
+}
+
+// memberV5 returns the member that the last key selects. A missing key of a map is an error.
+func (d *document) memberV5(keys []string) (any, error) {
+	key := last(keys)
+	if key == "" && len(keys) == 1 {
+		return d.begun, nil
+	} else if key == "" {
+		return nil, nil
+	}
+	member, ok, err := get(d.parent(keys), key)
 	if err == nil && !ok {
 		err = fmt.Errorf("unable to get nonexistent key: %s: %w", key, errMissing)
 	}
@@ -94,11 +115,10 @@ func (d *document) ensure(pointer string) error {
 	written := strings.Split(pointer, "/")[1:]
 	keys := Keys(pointer)
 	for n := 1; n < len(keys); n++ {
-		parent, key := d.parent(keys[:n]), keys[n-1]
-		if parent == nil {
+		if d.parentV5(keys[:n]) == nil {
 			return fmt.Errorf(noPath["add"], pointer, errMissing)
 		}
-		switch member, err := memberV5(parent, key); {
+		switch member, err := d.memberV5(keys[:n]); {
 		case err != nil || member == nil:
 			if err := d.make(keys[:n], written[n-1], written[n], pointer); err != nil {
 				return err
@@ -155,13 +175,13 @@ func (d *document) removeV5(op Operation) error {
 	if len(keys) == 0 {
 		return fmt.Errorf(noPath[op.Op], op.Path, errMissing)
 	}
-	parent := d.parent(keys)
+	parent := d.parentV5(keys)
 	if !isContainer(parent) {
 		return nil
 	}
-	_, err := memberV5(parent, last(keys))
+	_, ok, err := get(parent, last(keys))
 	switch {
-	case errors.Is(err, errMissing), errors.Is(err, errInvalidIndex):
+	case err == nil && !ok, errors.Is(err, errInvalidIndex):
 		return nil
 	case err != nil:
 		return fmt.Errorf(failedFor, op.Op, op.Path, err)
@@ -178,8 +198,11 @@ func (d *document) replaceV5(op Operation) error {
 	if err != nil {
 		return err
 	}
-	if _, err := memberV5(d.parent(keys), last(keys)); err != nil {
+	if _, err := d.memberV5(keys); err != nil {
 		return fmt.Errorf(noMember, op.Path, errMissing)
+	}
+	if _, _, err := get(d.parent(keys), last(keys)); err != nil {
+		return fmt.Errorf(failedFor, "remove", op.Path, err) // Kyverno's words
 	}
 	put(d.opened(keys), last(keys), op.written())
 	return nil
@@ -192,7 +215,7 @@ func (d *document) testV5(op Operation) error {
 		if err != nil {
 			return err
 		}
-		if value, err = memberV5(d.parent(keys), last(keys)); err != nil && !errors.Is(err, errMissing) {
+		if value, err = d.memberV5(keys); err != nil && !errors.Is(err, errMissing) {
 			return fmt.Errorf(failedFor, op.Op, op.Path, err)
 		}
 	}
@@ -208,7 +231,10 @@ func (d *document) transferV5(op Operation) error {
 	if err != nil {
 		return err
 	}
-	value, err := memberV5(d.parent(from), last(from))
+	value, err := d.memberV5(from)
+	if op.Op == "move" && err == nil {
+		_, _, err = get(d.parent(from), last(from))
+	}
 	switch {
 	case err != nil && op.Op == "copy":
 		return fmt.Errorf(copyFrom, op.From, err)
@@ -218,7 +244,7 @@ func (d *document) transferV5(op Operation) error {
 		remove(d.opened(from), last(from))
 	}
 	keys := Keys(op.Path)
-	if len(keys) == 0 || !isContainer(d.parent(keys)) {
+	if len(keys) == 0 || !isContainer(d.parentV5(keys)) {
 		return fmt.Errorf(noDestination, op.Op, op.Path, errMissing)
 	}
 	if op.Op == "copy" {

@@ -48,7 +48,7 @@ func (s *scope) apiCall(e *entry) (any, error) {
 	if !e.body.At("urlPath").Given() || method != "" && method != "GET" {
 		return nil, errNotAnswered
 	}
-	text, err := s.text(e, e.body.At("urlPath"))
+	text, err := s.text(e.body.At("urlPath"))
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *scope) apiCall(e *entry) (any, error) {
 	if !written.Given() {
 		return answer, nil
 	}
-	expression, err := s.text(e, written)
+	expression, err := s.text(written)
 	if err != nil {
 		return nil, err
 	}

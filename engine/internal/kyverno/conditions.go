@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/preadmit/preadmit/engine/change"
@@ -118,8 +119,15 @@ func (s *scope) holds(item policy.Node) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return s.evaluation.observer().Decide(operators[item.At("operator").Text()](key, value), key, value), nil
+	operator := item.At("operator").Text()
+	if keys, isList := key.([]any); isList && strings.HasSuffix("NotIn", operator) && slices.ContainsFunc(keys, func(key any) bool { _, isText := key.(string); return !isText }) {
+		return false, errKeys
+	}
+	return s.evaluation.observer().Decide(operators[operator](key, value), key, value), nil
 }
+
+// errKeys: operators In and NotIn.
+var errKeys = crash("if the key of In or NotIn is a list with an item that is not a text: use AnyIn, AllIn, AnyNotIn or AllNotIn")
 
 // below prints a path relative to its rule.
 func below(path change.Path, r *rule) string { return path[min(len(r.root.Path), len(path)):].String() }

@@ -85,24 +85,42 @@ func (s *scope) loadEntry(e *entry) (any, error) {
 	default:
 		err = errAsk(asks[e.kind])
 	}
+	if err != nil && asks[e.kind] != "" {
+		err = &notGiven{err}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("context entry %s: %w", e.name, err)
 	}
 	return value, nil
 }
 
+// notGiven is an error of an entry that a cluster looks up, and that may have a value there.
+type notGiven struct{ err error }
+
+// Error implements error.
+func (e *notGiven) Error() string { return e.err.Error() }
+
+// Unwrap returns the error.
+func (e *notGiven) Unwrap() error { return e.err }
+
 // errAsk returns an error about a value that only a cluster can provide.
 func errAsk(how string) error {
 	return fmt.Errorf("a cluster would get it by %s: give its value among the values, under its name", how)
 }
 
+// asks says how a cluster gets what it looks up.
 var asks = map[string]string{
+	"configMap":       "reading a ConfigMap",
+	"apiCall":         "calling an API",
 	"globalReference": "an entry of its global context",
 	"imageRegistry":   "asking an image registry",
 }
 
-// text returns a field of an entry with its variables replaced.
-func (s *scope) text(e *entry, n policy.Node) (string, error) {
+// text returns a field of an entry, which may be missing, with its variables replaced.
+func (s *scope) text(n policy.Node) (string, error) {
+	if !n.Given() {
+		return "", nil
+	}
 	value, err := s.substitute(n.Value, alone(n))
 	if err != nil {
 		return "", err
@@ -110,44 +128,48 @@ func (s *scope) text(e *entry, n policy.Node) (string, error) {
 	if o := s.evaluation.observer(); o.IsActive() {
 		o.Use(value) // names what to look up
 	}
-	return jmespath.Text(value), nil
+	text, isText := value.(string)
+	if !isText {
+		return "", fmt.Errorf("the value of %s must be a text", n.Path[len(n.Path)-1].Key)
+	}
+	return text, nil
 }
 
+// variable evaluates an entry of kind variable. The default is for a jmesPath that fails, or that finds nothing in the
+// variables; if it finds nothing in the value, the entry fails.
 func (s *scope) variable(e *entry) (any, error) {
-	fallback, err := s.substitute(e.body.At("default").Value, alone(e.body.At("default")))
+	written, given := e.body.At("jmesPath"), e.body.At("value")
+	path, err := s.text(written)
 	if err != nil {
 		return nil, err
 	}
-	value, err := s.variableValue(e)
-	if (err != nil || value == nil) && fallback != nil {
-		return fallback, nil
-	}
-	if err == nil && value == nil {
-		err = errors.New("the value is null, and there is no default")
-	}
-	return value, err
-}
-
-func (s *scope) variableValue(e *entry) (any, error) {
-	n := e.body.At("value")
-	value, err := s.substitute(n.Value, alone(n))
-	written := e.body.At("jmesPath")
-	if err != nil || !written.Given() {
-		return value, err
-	}
-	path, err := s.text(e, written)
+	output, err := s.substitute(e.body.At("default").Value, alone(e.body.At("default")))
 	if err != nil {
 		return nil, err
 	}
-	if n.Given() {
-		value, err = s.search(path, value)
-	} else {
-		value, err = s.query(path)
+	value, err := s.substitute(given.Value, alone(given))
+	switch {
+	case err != nil:
+		return nil, err
+	case path == "" && given.Given():
+		output = value
+	case path != "":
+		search := s.query
+		if given.Given() {
+			search = func(path string) (any, error) { return s.search(path, value) }
+		}
+		found, err := search(path)
+		if err != nil && output == nil {
+			return nil, explain(path, err, path != written.Text())
+		}
+		if err == nil && (found != nil || given.Given()) {
+			output = found
+		}
 	}
-	if err != nil {
-		err = explain(path, err, path != written.Text())
+	if output == nil {
+		return nil, errors.New("the value is null, and there is no default for it")
 	}
-	return value, err
+	return output, nil
 }
 
 // search evaluates an expression on a value.
@@ -162,15 +184,17 @@ func (s *scope) search(text string, value any) (any, error) {
 }
 
 func (s *scope) configMap(e *entry) (any, error) {
-	name, err := s.text(e, e.body.At("name"))
+	name, err := s.text(e.body.At("name"))
 	if err != nil {
 		return nil, err
 	}
-	namespace := cmp.Or(e.rule.policy.namespace, "default")
-	if n := e.body.At("namespace"); n.Given() {
-		if namespace, err = s.text(e, n); err != nil {
-			return nil, err
-		}
+	namespace, err := s.text(e.body.At("namespace"))
+	if err != nil {
+		return nil, err
+	}
+	namespace = cmp.Or(namespace, e.rule.policy.namespace, "default")
+	if own := e.rule.policy.namespace; own != "" && namespace != own {
+		return nil, source.Messagef("the ConfigMap must be in namespace %s, to which the policy is confined", source.Name(own))
 	}
 	s.evaluation.request.Snapshot.Ask()
 	object, err := s.evaluation.request.Snapshot.Get(configMapKind, namespace, name)

@@ -1,11 +1,13 @@
 package kyverno
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/internal/kyverno/deviation"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
+	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -16,8 +18,9 @@ type exception struct {
 	document *manifest.Document
 	name     string
 	rules    []exceptedRules
-	match    filter
-	spec     policy.Node
+	// matchNamespace is for Namespaces, for which an exception has no namespaceSelector.
+	match, matchNamespace filter
+	spec                  policy.Node
 }
 
 // exceptedRules are the rules of one policy to which an exception applies.
@@ -41,12 +44,28 @@ func (r *reader) exception() *exception {
 	}
 	r.filter(x.spec.At("match"), true)
 	r.doc.Conforms(x.spec.At("match"), typeAt("rules", "match"), func(policy.Node, string, *schema.Type) {})
-	r.conditions(x.spec.At("conditions"))
-	x.match = readFilter(x.spec.At("match"))
-	for _, b := range x.match.blocks() {
+	r.exceptionConditions(x.spec.At("conditions"))
+	x.match, x.matchNamespace = readFilter(x.spec.At("match")), readFilter(x.spec.At("match"))
+	for _, b := range slices.Concat(x.match.blocks(), x.matchNamespace.blocks()) {
 		b.operations = nil // see operationsIgnored
 	}
+	for _, b := range x.matchNamespace.blocks() {
+		b.nsSelector = nil
+	}
 	return x
+}
+
+// exceptionConditions checks the conditions of an exception, which have no deprecated forms.
+func (r *reader) exceptionConditions(n policy.Node) {
+	if !n.Given() || !r.doc.Fields(n, []string{"any", "all"}) {
+		return
+	}
+	r.conditions(n)
+	for _, item := range slices.Concat(n.At("any").Items(), n.At("all").Items()) {
+		if operator := item.At("operator"); slices.Contains([]string{"Equal", "NotEqual", "In", "NotIn"}, operator.Text()) {
+			r.doc.Advise(operator.Path, "policy-invalid", "an exception cannot have the operator "+operator.Text(), "expected "+operatorNames)
+		}
+	}
 }
 
 // unused reports policies and rules that an exception names but that are not in the input.
@@ -92,17 +111,22 @@ func (x *exception) check() (found []source.Diagnostic) {
 	return found
 }
 
-// excepted returns the name of an exception that prevents a rule for an object, or "".
-func (e *evaluation) excepted(r *rule, s *scope, c candidate) (string, error) {
+// excepted returns the name of an exception that prevents a rule, or "". An exception selects by the object before the
+// policy, and does not apply if its conditions cannot be evaluated.
+func (e *evaluation) excepted(r *rule, s *scope) (string, error) {
+	candidate := e.candidate(e.original)
 	for _, x := range e.program.exceptions {
-		if !x.concerns(r) || e.matchFilter(x.match, c, false) != "" {
+		match := x.match
+		if candidate.kind == namespaceKind {
+			match = x.matchNamespace
+		}
+		if !x.concerns(r) || e.matchFilter(match, candidate, true) != "" {
 			continue
 		}
-		reason, err := s.check(r, x.spec.At("conditions"))
-		if err != nil {
+		switch reason, err := s.check(r, x.spec.At("conditions")); {
+		case errors.As(err, new(crash)), errors.As(err, new(*limit.Error)), errors.As(err, new(*notGiven)):
 			return "", err
-		}
-		if reason == "" {
+		case err == nil && reason == "":
 			return x.name, nil
 		}
 	}

@@ -286,7 +286,7 @@ func (e *evaluation) matchBlock(b *block, c candidate, excluding bool) (reason s
 	metadata, _ := c.object["metadata"].(map[string]any)
 	user := e.user
 	// Without user information, Kyverno ignores the subjects in a match block, but not in an
-	// exclude block.
+	// exclude block or an exception.
 	ignoreUser := !excluding && !user.isGiven()
 	switch {
 	case b.isEmpty, ignoreUser && b.hasNoResource:
@@ -381,11 +381,11 @@ func matchesSelector(selector map[string]any, actual any) bool {
 	return len(problems) == 0 && parsed.Matches(labels)
 }
 
-// matchesNamespace applies a selector to the labels of the object's namespace. Namespaces and
-// objects without a namespace never match.
+// matchesNamespace applies a selector to the labels of the object's namespace. Namespaces never match; other
+// objects without a namespace have no labels.
 func (e *evaluation) matchesNamespace(selector map[string]any, c candidate) bool {
-	if c.kind == namespaceKind || c.namespace == "" {
-		return false
+	if c.namespace == "" {
+		return c.kind != namespaceKind && matchesSelector(selector, nil)
 	}
 	return matchesSelector(selector, e.namespaceLabels(c.namespace))
 }

@@ -289,7 +289,7 @@ func (e *evaluation) begin(r *rule, object map[string]any) (*scope, policy.Step)
 	if reason != "" {
 		return nil, r.skipped(r.preconditions.Path, policy.Text(reason))
 	}
-	name, err := e.excepted(r, s, c)
+	name, err := e.excepted(r, s)
 	if err != nil {
 		return nil, r.failed(err)
 	}
