@@ -3,9 +3,11 @@ package engine
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/redact"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // byDirectory groups streams by the directories of their files, in the order of the first stream of
@@ -45,6 +47,7 @@ func merge(outcomes []*Outcome, partial bool) *Outcome {
 func Merge(outcomes []*Outcome) *Outcome {
 	all := &Outcome{Secrets: &redact.Redactor{}}
 	var stats []Stat
+	withPolicies := false
 	for _, o := range outcomes {
 		all.Manifests = append(all.Manifests, o.Manifests...)
 		all.Diagnostics = append(all.Diagnostics, o.Diagnostics...)
@@ -53,8 +56,15 @@ func Merge(outcomes []*Outcome) *Outcome {
 		all.Secrets.Add(o.Secrets)
 		stats = append(stats, o.Stats...)
 		all.Policies = append(all.Policies, o.Policies...)
+		withPolicies = withPolicies || !slices.ContainsFunc(o.Diagnostics, saysNoPolicies)
+	}
+	if withPolicies {
+		all.Diagnostics = slices.DeleteFunc(all.Diagnostics, saysNoPolicies)
 	}
 	all.Diagnostics = all.Secrets.Messages(unique(all.Diagnostics))
 	all.Stats, all.Policies = sum(stats), mergeAccounts(all.Policies)
 	return all
 }
+
+// saysNoPolicies reports whether a diagnostic says that a run has no policies.
+func saysNoPolicies(d source.Diagnostic) bool { return d.Code == source.CodeNoPolicies }

@@ -193,6 +193,7 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 	}
 	results := r.buildEach(ctx, p, f, sets, all)
 	var outcomes []*engine.Outcome
+	done := &evaluated{of: map[*manifest.Stream]string{}}
 	for i, result := range results {
 		r.run.add(result.diagnostics...)
 		if result.outcome == nil {
@@ -204,20 +205,24 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 		}
 		outcomes = append(outcomes, result.outcome)
 		r.manifests = append(r.manifests, result.streams...)
+		if program := all[i].program; program != nil {
+			done.add(program.Dir, result.streams...)
+		}
 		for _, s := range all[i].plain {
 			r.others = append(r.others, s.Name())
+			done.add(filepath.Dir(p.absolute(s.Name())), s)
 		}
 	}
 	r.applications = len(slices.DeleteFunc(all, func(one rendering) bool { return one.program == nil }))
 	r.run.outcome = engine.Merge(outcomes)
 	r.run.add(r.run.outcome.Diagnostics...)
 	r.run.inputs = append(r.run.inputs, r.manifests...)
-	r.tellBuilt(ctx, p)
+	r.tellBuilt(ctx, p, done)
 }
 
 // tellBuilt reports on the applications that were evaluated.
-func (r *reported) tellBuilt(ctx context.Context, p *Process) {
-	r.run.add(tellUnseen(r.manifests)...)
+func (r *reported) tellBuilt(ctx context.Context, p *Process, done *evaluated) {
+	r.run.add(tellUnseen(r.manifests, done)...)
 	adviseVariables(r.manifests, r.run.diagnostics)
 	r.manifests = r.run.streams(r.manifests)
 	p.tellStats(&r.config, r.run)

@@ -61,7 +61,7 @@ func (r *reported) begin(ctx context.Context, p *Process, f *files, operands []s
 	}
 	r.manifests = f.stream(operands, &r.config)
 	r.run = p.admit(ctx, &r.config, f, r.manifests, nil)
-	r.run.add(tellUnseen(r.manifests)...)
+	r.run.add(tellUnseen(r.manifests, nil)...)
 	adviseVariables(r.manifests, r.run.diagnostics)
 	r.manifests = r.run.streams(r.manifests)
 }

@@ -70,32 +70,103 @@ func (m *maker) directories(object map[string]any) (paths []change.Path) {
 	return paths
 }
 
-// tellUnseen returns a note about manifests from which the cluster creates other objects.
-// Policies change those in the cluster, but preadmit does not see them.
-func tellUnseen(streams []*manifest.Stream) []source.Diagnostic {
-	counts, applied := make(makes, len(makers)), map[string]int{}
-	var first source.Position
+// evaluated says which directories --build has evaluated: dirs has their paths, and of the directory of each stream.
+type evaluated struct {
+	dirs []string
+	of   map[*manifest.Stream]string
+}
+
+// add adds the streams that were evaluated for a directory.
+func (e *evaluated) add(dir string, streams ...*manifest.Stream) {
+	e.dirs = append(e.dirs, dir)
+	for _, s := range streams {
+		e.of[s] = dir
+	}
+}
+
+// has reports whether the directory that an object of a stream names, or one below it, was evaluated. The name is
+// relative to the root of the repository, which is above the stream.
+func (e *evaluated) has(s *manifest.Stream, name string) bool {
+	name = inRepository(name)
+	if e == nil || name == "" {
+		return false
+	}
+	for root := e.of[s]; root != ""; root = filepath.Dir(root) {
+		dir := filepath.Join(root, name)
+		if slices.ContainsFunc(e.dirs, func(one string) bool { return input.IsWithin(one, dir) }) {
+			return true
+		}
+		if root == filepath.Dir(root) {
+			break
+		}
+	}
+	return false
+}
+
+// made counts the objects of controllers: how many of each of the makers, and how many change what their
+// directories have with each of the fields.
+type made struct {
+	first   source.Position
+	counts  makes
+	applied map[string]int
+}
+
+func (m *made) add(d *manifest.Document, maker int, fields []string) {
+	if m.counts == nil {
+		m.counts, m.applied, m.first = make(makes, len(makers)), map[string]int{}, d.At(nil)
+	}
+	m.counts[maker]++
+	for _, name := range fields {
+		m.applied[name]++
+	}
+}
+
+// note returns a note with the advice to render the objects, unless there are none.
+func (m *made) note(message func(what string) string) []source.Diagnostic {
+	if m.counts == nil {
+		return nil
+	}
+	what, programs := m.counts.name()
+	note := source.Diagnostic{At: m.first, Severity: source.Info, Code: "made-in-cluster"}.Saying(source.Messagef("%s", source.Literal(message(what))))
+	return []source.Diagnostic{note.With(adviseMade(programs))}
+}
+
+// tellUnseen returns notes about manifests from which the cluster creates other objects.
+// Policies change those in the cluster, but preadmit does not see them, or not as the cluster creates them.
+func tellUnseen(streams []*manifest.Stream, done *evaluated) []source.Diagnostic {
+	var unseen, partly made
 	for _, s := range streams {
 		for _, d := range s.Documents() {
 			i := makerOf(d.Kind())
 			if i < 0 {
 				continue
 			}
-			if counts[i]++; !first.IsKnown() {
-				first = d.At(nil)
-			}
-			for _, name := range makers[i].changed(d.Object()) {
-				applied[name]++
+			m := &makers[i]
+			fields, dirs := m.changed(d.Object()), m.directories(d.Object())
+			switch isDone := func(at change.Path) bool { return done.has(s, textAt(d, at.Key("path"))) }; {
+			case len(dirs) == 0 || slices.ContainsFunc(dirs, func(at change.Path) bool { return !isDone(at) }):
+				unseen.add(d, i, fields)
+			case len(fields) > 0:
+				partly.add(d, i, fields)
 			}
 		}
 	}
-	what, programs := counts.name()
-	if what == "" {
-		return nil
-	}
-	note := source.Diagnostic{At: first, Severity: source.Info, Code: "made-in-cluster"}.
-		Saying(source.Messagef("objects that the cluster creates from %s are not evaluated%s", source.Literal(what), source.Literal(notApplied(applied))))
-	return []source.Diagnostic{note.With(adviseMade(programs))}
+	return append(unseen.note(func(what string) string {
+		text := "objects that the cluster creates from " + what + " are not evaluated"
+		if fields := namedFields(unseen.applied); fields != "" {
+			text += "; what they change with " + fields + " is not applied"
+		}
+		return text
+	}), partly.note(func(what string) string {
+		return "the directories of " + what + " are evaluated, but what these change with " + namedFields(partly.applied) + " is not applied"
+	})...)
+}
+
+// textAt returns the text at a path of a document, or "".
+func textAt(d *manifest.Document, at change.Path) string {
+	value, _ := at.Get(d.Object())
+	text, _ := value.(string)
+	return text
 }
 
 // makes are how many there are of each of the makers.
@@ -133,20 +204,16 @@ func (m *maker) changed(object map[string]any) (names []string) {
 	return names
 }
 
-// notApplied says which fields change the objects in the cluster, with how many objects have each of them.
-func notApplied(counts map[string]int) string {
+// namedFields lists the fields that change the objects in the cluster, with how many objects have each of them.
+func namedFields(counts map[string]int) string {
 	var fields []string
 	for _, field := range slices.Sorted(maps.Keys(counts)) {
 		fields = append(fields, fmt.Sprintf("%s (%d)", field, counts[field]))
 	}
-	switch last := len(fields) - 1; last {
-	case -1:
-		return ""
-	case 0:
-		return "; what they change with " + fields[0] + " is not applied"
-	default:
-		return "; what they change with " + strings.Join(fields[:last], ", ") + " and " + fields[last] + " is not applied"
+	if last := len(fields) - 1; last > 0 {
+		return strings.Join(fields[:last], ", ") + " and " + fields[last]
 	}
+	return strings.Join(fields, "")
 }
 
 func makerOf(kind gvk.Kind) int {
@@ -189,15 +256,10 @@ func (u uses) find(files []input.File, read readFunc) {
 // add adds the directories that an object names, and the components that it adds to them.
 func (u uses) add(kind int, d *manifest.Document, file string) {
 	m, object := &makers[kind], d.Object()
-	text := func(at change.Path) string {
-		value, _ := at.Get(object)
-		name, _ := value.(string)
-		return name
-	}
 	for _, at := range m.directories(object) {
-		dir := text(at.Key("path"))
-		if strings.Contains(dir, "{{") || strings.Contains(dir, "${") {
-			dir = "" // it differs by generated object
+		dir := textAt(d, at.Key("path"))
+		if differs(dir) {
+			dir = ""
 		}
 		u.note(dir, use{kind, d.At(at.Key("path")), file})
 		if m.components == "" {
@@ -207,18 +269,29 @@ func (u uses) add(kind int, d *manifest.Document, file string) {
 		items, _ := components.Get(object)
 		list, _ := items.([]any)
 		for i := range list {
-			u.note(filepath.Join(dir, text(components.Index(i))), use{kind, d.At(components.Index(i)), file})
+			u.note(filepath.Join(dir, textAt(d, components.Index(i))), use{kind, d.At(components.Index(i)), file})
 		}
 	}
 }
 
 func (u uses) note(name string, one use) {
+	if name = inRepository(name); name != "" {
+		u[name] = append(u[name], one)
+	}
+}
+
+// differs reports whether the name of a directory differs by generated object.
+func differs(name string) bool { return strings.Contains(name, "{{") || strings.Contains(name, "${") }
+
+// inRepository returns the path of a directory from the root of a repository; "" for the root itself.
+func inRepository(name string) string {
 	for name = filepath.ToSlash(filepath.Clean(name)); strings.HasPrefix(name, "../"); {
 		name = name[len("../"):]
 	}
-	if name = strings.TrimPrefix(name, "/"); name != "" && name != "." && name != ".." {
-		u[name] = append(u[name], one)
+	if name = strings.TrimPrefix(name, "/"); name == "." || name == ".." {
+		return ""
 	}
+	return name
 }
 
 // of returns the places that name a directory, which may be several of one object.

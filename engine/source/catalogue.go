@@ -426,7 +426,7 @@ var streams = []Entry{
 	},
 	{
 		Code: "made-in-cluster", Severities: infos, Title: "The cluster creates more objects",
-		Cause:  "Controllers in the cluster create objects from Flux's Kustomizations and HelmReleases, and from Argo CD's Applications and ApplicationSets. Policies change these objects in the cluster, but the input does not contain them. The message names fields such as `patches` and `postBuild`, which change what a directory has and are not applied, with the number of objects that have each of them.",
+		Cause:  "Controllers in the cluster create objects from Flux's Kustomizations and HelmReleases, and from Argo CD's Applications and ApplicationSets. Policies change these objects in the cluster, but the input does not contain them. The message names fields such as `patches` and `postBuild`, which change what a directory has and are not applied, with the number of objects that have each of them. The directories themselves are evaluated if `--build` renders them.",
 		Advice: "Render them and pass the output to preadmit, as in `preadmit exec -- helm template CHART`.",
 	},
 	{
