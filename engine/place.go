@@ -2,7 +2,6 @@ package engine
 
 import (
 	"maps"
-	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
@@ -49,14 +48,7 @@ func (p place) ofRequest() string {
 
 // id returns the name of the object for people.
 func (p place) id() string {
-	parts := []string{p.kind.Group, p.kind.Kind.Kind, p.namespace, p.name}
-	if p.kind.Group == "" {
-		parts = parts[1:]
-	}
-	if p.namespace == "" {
-		parts = append(parts[:len(parts)-2], p.name)
-	}
-	return source.Printable(strings.Join(parts, "/"))
+	return source.Printable(p.kind.Kind.ID(p.namespace, p.name))
 }
 
 // identity identifies an object of a cluster.

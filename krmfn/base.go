@@ -310,7 +310,9 @@ func (r *reported) compare(b *base, before *reported) {
 		r.report = report.Since(before.state(b.name), r.state("working tree"), r.secretsOfBoth(before))
 		r.report.Locate(b.locate(before.run, r.run))
 	}
+	b.nameGone(before.run, r.run.diagnostics)
 	r.run.add(b.tell(before.run, r.run.diagnostics)...)
+	r.before = before.said(r.run.diagnostics)
 	r.tellVarying(before.varying)
 	r.describe()
 }
@@ -338,26 +340,89 @@ func (p *Process) applications(c *config, operands []string) []string {
 	return names
 }
 
+// placed returns a position in the base with the name of the base.
+func (b *base) placed(p source.Position) source.Position {
+	if p.IsKnown() {
+		p.File = report.InState(b.name, p.File)
+	}
+	return p
+}
+
+// said is what a diagnostic says, whatever its lines: they may have moved.
+type said struct{ code, subject, field, message string }
+
+func saying(d source.Diagnostic) said { return said{d.Code, d.Subject, d.Field, d.Printed()} }
+
+func sayings(diagnostics []source.Diagnostic) map[said]bool {
+	all := map[said]bool{}
+	for _, d := range diagnostics {
+		all[saying(d)] = true
+	}
+	return all
+}
+
+// said returns what the base says, also about manifests whose results are taken over from the working tree.
+func (r *reported) said(inHead []source.Diagnostic) map[said]bool {
+	all := sayings(r.run.diagnostics)
+	if r.run.outcome == nil {
+		return all
+	}
+	same := map[source.Position]bool{}
+	for _, m := range r.run.outcome.Manifests {
+		if m.Same != nil {
+			same[m.Same.Document.At(nil)] = true
+		}
+	}
+	for _, d := range inHead {
+		if same[d.Origin] {
+			all[saying(d)] = true
+		}
+	}
+	return all
+}
+
+// excuse makes notes of the denials that the base has, too: they are no changes.
+func (r *reported) excuse() {
+	denied := false
+	for i := range r.run.diagnostics {
+		switch d := &r.run.diagnostics[i]; {
+		case d.Code != deniedCode || d.Severity != source.Error:
+		case r.before[saying(*d)]:
+			d.Severity, d.Advice = source.Info, "the base denies it for the same reason"
+		default:
+			denied = true
+		}
+	}
+	if r.run.outcome != nil {
+		r.run.outcome.Denied = denied
+	}
+}
+
+// nameGone adds to diagnostics about missing objects where the base has these.
+func (b *base) nameGone(run *admission, diagnostics []source.Diagnostic) {
+	documents := map[string]*manifest.Document{}
+	for _, s := range run.inputs {
+		for _, d := range s.Documents() {
+			documents[d.Kind().ID(d.Namespace(), d.Name())] = d
+		}
+	}
+	for i, d := range diagnostics {
+		if gone := documents[d.Missing]; gone != nil {
+			at := run.locate(gone.At(nil), nil)
+			diagnostics[i] = d.Naming(b.placed(at), "the base has "+d.Missing+": restore it, or let no binding name it")
+		}
+	}
+}
+
 // tell returns the errors in the base that the working tree does not have. They are warnings if there
 // is a result without what they are about.
 func (b *base) tell(run *admission, known []source.Diagnostic) []source.Diagnostic {
-	type said struct{ code, subject, field, message string }
-	saying := func(d source.Diagnostic) said { return said{d.Code, d.Subject, d.Field, d.Printed()} } // lines may have moved
-	same := map[said]bool{}
-	for _, d := range known {
-		same[saying(d)] = true
-	}
+	same := sayings(known)
 	told := slices.DeleteFunc(slices.Clone(run.diagnostics), func(d source.Diagnostic) bool {
 		return d.Severity != source.Error || same[saying(d)]
 	})
-	inBase := func(p source.Position) source.Position {
-		if p.IsKnown() {
-			p.File = report.InState(b.name, p.File)
-		}
-		return p
-	}
 	for i, d := range told {
-		told[i] = run.located(d).Relocated(inBase)
+		told[i] = run.located(d).Relocated(b.placed)
 		if run.outcome != nil {
 			told[i].Severity = source.Warning
 		}

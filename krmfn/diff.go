@@ -36,6 +36,9 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 		r.conclude(r.manifests, nil)
 	}
 	d := p.decide(ctx, &r.config, r.run, r.report, false)
+	if r.before != nil {
+		r.excuse()
+	}
 	if r.run.outcome != nil {
 		r.run.add(d.unused(&r.config, given.operands, true)...)
 	}

@@ -25,6 +25,8 @@ type reported struct {
 	// not compared.
 	head    map[string]*origins
 	varying []varying
+	// before is what the base says.
+	before map[said]bool
 }
 
 // reportOn runs the policies on the manifests that the operands name, for a report.

@@ -47,6 +47,18 @@ func (k Kind) Plural() string {
 	return name + "s"
 }
 
+// ID names an object of the kind for people: "apps/Deployment/shop/web", "Namespace/shop".
+func (k Kind) ID(namespace, name string) string {
+	id := k.Kind + "/"
+	if k.Group != "" {
+		id = k.Group + "/" + id
+	}
+	if namespace != "" {
+		id += namespace + "/"
+	}
+	return id + name
+}
+
 // IsIdentity says that a kind is a name, as package source asks.
 func (Kind) IsIdentity() {}
 

@@ -405,6 +405,8 @@ type Failure struct {
 	Status string
 	// Advice says what to do if the server's words do not.
 	Advice string
+	// Missing is the ID of an object without which the policy fails, or "".
+	Missing string
 }
 
 // Errorf returns an error about what the policy does to a manifest. Its message is that of

@@ -32,6 +32,7 @@ var (
 	warningsOrErrors = []Severity{Warning, Error}
 	errorsOrInfos    = []Severity{Error, Info}
 	errorsOrWarnings = []Severity{Error, Warning}
+	errorsToInfos    = []Severity{Error, Warning, Info}
 )
 
 // Catalogue lists every code of the program. The reference page for users is generated from it,

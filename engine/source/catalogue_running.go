@@ -2,8 +2,8 @@ package source
 
 var running = []Entry{
 	{
-		Code: "denied", Severities: errorsOrWarnings, Title: "A policy denies the manifest",
-		Cause:  "The API server would refuse the object: a policy denies it, or a policy with failurePolicy Fail fails on it. The text is the server's. `preadmit diff --base` warns of what only the base denied.",
+		Code: "denied", Severities: errorsToInfos, Title: "A policy denies the manifest",
+		Cause:  "The API server would refuse the object: a policy denies it, or a policy with failurePolicy Fail fails on it. The text is the server's. `preadmit diff --base` warns of what only the base denied, and notes what it denies for the same reason in both states.",
 		Advice: "Correct the manifest, or the policy.",
 	},
 	{

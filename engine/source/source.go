@@ -91,6 +91,8 @@ type Diagnostic struct {
 	Origin Position
 	// Field is the path of the field that the message is about, or empty.
 	Field string
+	// Missing is the ID of the object whose absence is the cause, if that is known.
+	Missing string
 	// Excerpt is the line at At with a caret below it. It is set for policy files
 	// only: manifests may hold secrets.
 	Excerpt string

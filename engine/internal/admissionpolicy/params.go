@@ -1,6 +1,7 @@
 package admissionpolicy
 
 import (
+	"cmp"
 	"maps"
 
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -37,6 +38,17 @@ func (l *Language) params(b *Binding, kind *schema.Kind, r *policy.Request) ([]m
 		return nil, source.Messagef("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
 	}
 	return l.find(b.params, kind, namespace, r)
+}
+
+// id returns the ID of the target for a request in a namespace; "" if the reference has no name.
+func (p *paramRef) id(kind *schema.Kind, namespace string) string {
+	switch {
+	case p.name == "":
+		return ""
+	case !kind.Namespaced:
+		namespace = ""
+	}
+	return kind.Kind.ID(cmp.Or(p.namespace, namespace), p.name)
 }
 
 // describe names the target of the reference.
