@@ -35,6 +35,8 @@ type decisions struct {
 	base string
 	// found are the findings that a baseline records.
 	found []triage.Entry
+	// failed are the objects with errors, of which other findings may not be found.
+	failed map[string]bool
 }
 
 // comparing is the name of diff --base in a baseline.
@@ -50,7 +52,7 @@ type baseline struct {
 // decide applies the decisions of a team to the findings of a run: its diagnostics and, if r is not nil,
 // the changes in a report. output says that the run is for its output.
 func (p *Process) decide(ctx context.Context, c *config, a *admission, r *report.Report, output bool) *decisions {
-	d := &decisions{process: p, command: c.given.command, rules: &triage.Rules{}}
+	d := &decisions{process: p, command: c.given.command, rules: &triage.Rules{}, failed: map[string]bool{}}
 	if c.options.Base != "" {
 		d.command, d.base, r = comparing, report.InState(c.options.Base, ""), nil
 	}
@@ -59,11 +61,12 @@ func (p *Process) decide(ctx context.Context, c *config, a *admission, r *report
 	}
 	d.judge = triage.NewJudge(d.rules)
 	defer a.relocate()
-	var problems []source.Diagnostic
-	if d.baseline, problems = p.readBaseline(c); source.HasErrors(problems) {
+	known, problems := p.readBaseline(c)
+	if source.HasErrors(problems) {
+		defer func() { a.outcome = nil }()
 		a.add(problems...)
-		a.outcome = nil
-		return d
+	} else {
+		d.baseline = known
 	}
 	if d.rules.IsEmpty() && d.baseline == nil {
 		return d
@@ -74,6 +77,9 @@ func (p *Process) decide(ctx context.Context, c *config, a *admission, r *report
 		f := d.finding(found)
 		if at := a.located(found).At; at.File != found.At.File {
 			f.Source = d.below(d.rules.Dir, at.File)
+		}
+		if f.Was == source.Error && f.Subject != "" {
+			d.failed[f.Subject] = true
 		}
 		judged, counts := d.judge.Judge(f, output)
 		if f.Diagnostic = judged; counts {
@@ -228,6 +234,7 @@ func (d *decisions) fresh(ctx context.Context, c *config, a *admission, findings
 		lasting := a.lasting(ctx, all)
 		for _, f := range all {
 			if id := lasting[f.Subject]; id != "" {
+				d.failed[id] = d.failed[f.Subject]
 				f.Subject = id
 			}
 			d.found = append(d.found, d.entry(f))
@@ -290,6 +297,7 @@ func (d *decisions) compare(c *config, isComplete bool) []bool {
 // tell says how many findings are in the baseline, and which are gone.
 func (d *decisions) tell(compared triage.Comparison) {
 	name, gone := source.Printable(d.baseline.name), 0
+	compared.Gone = slices.DeleteFunc(compared.Gone, func(e triage.Entry) bool { return d.failed[e.Object] })
 	for _, e := range compared.Gone {
 		gone += e.Count
 	}

@@ -36,18 +36,19 @@ func (a *Acceptance) String() string {
 }
 
 // acceptances finds the accepted findings by their code and, if it has no wildcards, their object,
-// path or policy, so that many of them cost no more than few.
+// path or policy, so that many of them cost no more than few. places is the same index without codes and policies.
 type acceptances struct {
-	all   []Acceptance
-	index map[facet][]int
-	used  []bool
+	all           []Acceptance
+	index, places map[facet][]int
+	// used are those that accept a finding, and hidden those whose findings may be hidden by an error.
+	used, hidden []bool
 }
 
 // facet is a property of findings: their code, with the object, the path or the policy.
 type facet struct{ code, kind, value string }
 
 func newAcceptances(all []Acceptance) *acceptances {
-	found := &acceptances{all, map[facet][]int{}, make([]bool, len(all))}
+	found := &acceptances{all, map[facet][]int{}, map[facet][]int{}, make([]bool, len(all)), make([]bool, len(all))}
 	for i, a := range all {
 		key := facet{code: a.Code}
 		switch {
@@ -59,6 +60,10 @@ func newAcceptances(all []Acceptance) *acceptances {
 			key.kind, key.value = "policy", a.Policy
 		}
 		found.index[key] = append(found.index[key], i)
+		if key.code = ""; key.kind == "policy" {
+			key = facet{}
+		}
+		found.places[key] = append(found.places[key], i)
 	}
 	return found
 }
@@ -77,6 +82,16 @@ func (a *acceptances) accept(f Finding) bool {
 		}
 	}
 	return accepted
+}
+
+// hide notes the acceptances whose findings an error about an object may hide.
+func (a *acceptances) hide(f Finding) {
+	f.Code = ""
+	for _, key := range facetsOf(f) {
+		for _, i := range a.places[key] {
+			a.hidden[i] = a.hidden[i] || a.all[i].isAbout(f)
+		}
+	}
 }
 
 // facetsOf returns the properties by which an acceptance of a finding may be indexed.
@@ -125,6 +140,11 @@ func (a *Acceptance) matches(f Finding) bool {
 			return false
 		}
 	}
+	return a.isAbout(f)
+}
+
+// isAbout reports whether the acceptance is about the object and the file of a finding.
+func (a *Acceptance) isAbout(f Finding) bool {
 	return (a.Object == "" || f.Subject != "" && report.IsCalled(a.Object, namesOf(f.Subject))) && (a.Path == "" || f.File != "" && IsIn(a.Path, f.File) || f.Source != "" && IsIn(a.Path, f.Source))
 }
 

@@ -92,6 +92,9 @@ func NewJudge(rules *Rules) *Judge {
 func (j *Judge) Judge(f Finding, output bool) (d source.Diagnostic, counts bool) {
 	d = f.Diagnostic
 	isFatal := d.Severity == source.Error
+	if isFatal && d.Subject != "" {
+		j.accepted.hide(f)
+	}
 	severity, set := j.rules.Severities[d.Code]
 	switch {
 	case isFatal && (output || Unacceptable(d.Code) != ""):
@@ -108,11 +111,11 @@ func (j *Judge) Judge(f Finding, output bool) (d source.Diagnostic, counts bool)
 }
 
 // Unused returns a finding for each accepted finding that no finding of the run was. counts says which
-// of them the run could have found.
+// of them the run could have found. Of an object with an error, other findings may not be found.
 func (j *Judge) Unused(counts func(a *Acceptance) bool) (unused []source.Diagnostic) {
 	for i := range j.rules.Accepted {
 		a := &j.rules.Accepted[i]
-		if j.accepted.used[i] || !counts(a) {
+		if j.accepted.used[i] || j.accepted.hidden[i] || !counts(a) {
 			continue
 		}
 		d := source.Warningf(a.At, "acceptance-unused", "nothing is found any more that this accepts: %v", a).
