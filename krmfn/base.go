@@ -43,17 +43,16 @@ func (p *Process) base(ctx context.Context, name string) (b *base, remove func()
 	b.root = input.RealPath(filepath.FromSlash(b.root))
 	commit, err := p.commit(ctx, name)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--base: %q is neither a directory nor a commit of this repository: %w; "+
-			"a shallow clone has only its newest commits: fetch the others (in GitHub Actions: fetch-depth: 0)", name, err)
+		return nil, nil, p.unknownBase(ctx, name, err)
 	}
 	parent, err := os.MkdirTemp("", "preadmit-base-")
 	if err != nil {
 		return nil, nil, err
 	}
-	remove = func() { _ = os.RemoveAll(parent) }
+	clean := func() { _ = os.RemoveAll(parent) }
 	defer func() {
 		if err != nil {
-			remove()
+			clean()
 		}
 	}()
 	b.tree = filepath.Join(input.RealPath(parent), "tree")
@@ -63,7 +62,39 @@ func (p *Process) base(ctx context.Context, name string) (b *base, remove func()
 	if b.dir, err = b.inTree(p.Dir); err == nil {
 		err = os.MkdirAll(b.dir, 0o777) // the base need not have it
 	}
-	return b, remove, err
+	return b, clean, err
+}
+
+// unknownBase says why a commit cannot be the base, and what to do. err has what git says.
+func (p *Process) unknownBase(ctx context.Context, name string, err error) error {
+	other := strings.TrimRight(name, ".")
+	refs, _ := p.git(ctx, "for-each-ref", "--format=%(refname:short)")
+	shallow, _ := p.git(ctx, "rev-parse", "--is-shallow-repository")
+	advice := "git log --all lists the commits"
+	switch near := source.Misspelt(other, strings.Fields(refs)); {
+	case shallow == "true":
+		advice = "this clone is shallow, it has only the newest commits: fetch the others with git fetch --unshallow (in GitHub Actions: fetch-depth: 0)"
+	case near != "" && other != name:
+		advice = "did you mean " + near + mergeBase + "?"
+	case near != "":
+		advice = "did you mean " + near + "?"
+	}
+	if _, unknown := p.commit(ctx, other); strings.HasSuffix(name, mergeBase) && unknown == nil {
+		if shallow != "true" {
+			advice = "--base " + other + " compares with its tip"
+		}
+		return fmt.Errorf("--base: %s and HEAD have no commit in common; %s", other, advice)
+	}
+	if isFile(p.absolute(name)) {
+		return fmt.Errorf("--base: %q is a file; expected a commit or a directory", name)
+	}
+	said := ""
+	for line := range strings.SplitSeq(err.Error(), "\n") { // what begins with "fatal:" says no more than we do
+		if text, isError := strings.CutPrefix(line, "error: "); isError {
+			said += ": " + text
+		}
+	}
+	return fmt.Errorf("--base: %q is neither a directory nor a commit of this repository%s; %s", name, said, advice)
 }
 
 // checkOut writes the files of a commit to a directory that is new or empty, and nothing to the repository: a worktree

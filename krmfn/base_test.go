@@ -138,7 +138,11 @@ func TestBase(t *testing.T) {
 		"absolute paths":    {"", []string{"--base", "main...", "-p", filepath.Join(r.dir, "policies"), filepath.Join(r.dir, "apps")}, 1, []string{"1 changed, 0 added, 0 removed"}, ""},
 		"absolute, removed": {"", []string{"--base", "main", "-o", "github", filepath.Join(r.dir, "apps")}, 1, []string{"file=main%3Aapps/main.yaml,", "file=apps/web.yaml,"}, "tree"},
 		"policies outside":  {"", []string{"--base", "main...", "-p", outside, "apps"}, 1, []string{"team: outside", "by the manifest"}, "by policy"},
-		"no such commit":    {"", []string{"--base", "nosuch", "-p", "policies", "apps"}, 2, []string{`"nosuch" is neither a directory nor a commit`, "fetch-depth"}, "@@"},
+		"no such commit":    {"", []string{"--base", "nosuch", "-p", "policies", "apps"}, 2, []string{`"nosuch" is neither a directory nor a commit of this repository; git log`}, "@@"},
+		"near commit":       {"", []string{"--base", "brnch", "-p", "policies", "apps"}, 2, []string{"did you mean branch?"}, "@@"},
+		"two dots":          {"", []string{"--base", "main..", "-p", "policies", "apps"}, 2, []string{"did you mean main...?"}, "@@"},
+		"tree":              {"", []string{"--base", "HEAD^{tree}", "-p", "policies", "apps"}, 2, []string{"expected commit type"}, "@@"},
+		"file":              {"", []string{"--base", "apps/web.yaml", "-p", "policies", "apps"}, 2, []string{"is a file; expected a commit"}, "@@"},
 		"like an option":    {"", []string{"--base", "--output=x", "-p", "policies", "apps"}, 2, []string{"neither a directory nor a commit"}, "@@"},
 		"empty":             {"", []string{"--base", "", "-p", "policies", "apps"}, 2, []string{"expected a commit or a directory"}, "@@"},
 		"standard input":    {"", []string{"--base", "HEAD", "-p", "policies", "-"}, 2, []string{"--base needs files"}, "@@"},
@@ -186,6 +190,37 @@ func TestBase(t *testing.T) {
 	}
 	if isFile(filepath.Join(r.dir, "hooked")) {
 		t.Error("a hook of the repository has run")
+	}
+}
+
+// TestBaseImpossible shows what is said of commits that cannot be compared with, and nothing is left of them.
+func TestBaseImpossible(t *testing.T) {
+	r := newRepository(t)
+	r.commit(map[string]string{"apps/web.yaml": configMap("web", "one")})
+	r.git("checkout", "-q", "--orphan", "other")
+	r.commit(map[string]string{"apps/web.yaml": configMap("web", "two")})
+	shallow := repository{t, filepath.Join(t.TempDir(), "shallow")}
+	r.git("clone", "-q", "--depth", "1", "file://"+filepath.ToSlash(r.dir), shallow.dir)
+	filtered := newRepository(t)
+	filtered.commit(map[string]string{".gitattributes": "*.yaml filter=big\n", "apps/web.yaml": configMap("web", "one")})
+	filtered.git("config", "filter.big.smudge", "false")
+	filtered.git("config", "filter.big.required", "true")
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	for _, c := range []struct {
+		r          repository
+		base, want string
+	}{
+		{r, "main...", "main and HEAD have no commit in common; --base main compares with its tip"},
+		{shallow, "origin/main...", "this clone is shallow"},
+		{filtered, "HEAD", `"HEAD" cannot be checked out`},
+	} {
+		if status, _, stderr := c.r.diff(t.Context(), "", "--base", c.base, "apps"); status != 2 || !strings.Contains(stderr, c.want) {
+			t.Errorf("status %d, there is no %q in %s", status, c.want, stderr)
+		}
+	}
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("%v %v is left", left, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package krmfn
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -27,6 +28,11 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 	case c.options.Base != "":
 		var err error
 		if r, err = p.reportSince(ctx, given, &engine.Results{}); err != nil {
+			var unread source.Errors
+			if errors.As(err, &unread) {
+				p.report(unread, "no report", c.options.Verbose)
+				return exitInvalid
+			}
 			return p.misused(err, "preadmit diff --help")
 		}
 	case len(c.documents[settings.Against].paths) > 0:
