@@ -85,7 +85,7 @@ func (p *Process) unknownBase(ctx context.Context, name string, err error) error
 		}
 		return fmt.Errorf("--base: %s and HEAD have no commit in common; %s", other, advice)
 	}
-	if isFile(p.absolute(name)) {
+	if isRegular(p.absolute(name)) {
 		return fmt.Errorf("--base: %q is a file; expected a commit or a directory", name)
 	}
 	said := ""
@@ -414,6 +414,9 @@ func (r *reported) said(inHead []source.Diagnostic) map[said]bool {
 
 // excuse makes notes of the denials that the base has, too: they are no changes.
 func (r *reported) excuse() {
+	if r.before == nil {
+		return
+	}
 	denied := false
 	for i := range r.run.diagnostics {
 		switch d := &r.run.diagnostics[i]; {

@@ -192,10 +192,18 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 		return
 	}
 	results := r.buildEach(ctx, p, f, sets, all)
+	r.tellBuilt(ctx, p, r.gather(p, all, results))
+}
+
+// gather joins the results of renderings.
+func (r *reported) gather(p *Process, all []rendering, results []rendered) *evaluated {
 	var outcomes []*engine.Outcome
 	done := &evaluated{of: map[*manifest.Stream]string{}}
 	for i, result := range results {
 		r.run.add(result.diagnostics...)
+		if all[i].program != nil {
+			r.applications++
+		}
 		if result.outcome == nil {
 			continue
 		}
@@ -213,11 +221,10 @@ func (r *reported) build(ctx context.Context, p *Process, f *files, operands []s
 			done.add(filepath.Dir(p.absolute(s.Name())), s)
 		}
 	}
-	r.applications = len(slices.DeleteFunc(all, func(one rendering) bool { return one.program == nil }))
 	r.run.outcome = engine.Merge(outcomes)
 	r.run.add(r.run.outcome.Diagnostics...)
 	r.run.inputs = append(r.run.inputs, r.manifests...)
-	r.tellBuilt(ctx, p, done)
+	return done
 }
 
 // tellBuilt reports on the applications that were evaluated.

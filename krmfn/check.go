@@ -55,7 +55,7 @@ func (p *Process) inspect(ctx context.Context, c *config, f *files) *inspection 
 	}
 	j := p.judge(ctx, c, r.run)
 	if a := r.run; a.outcome != nil && !a.unread {
-		j.findings = append(j.findings, j.decisions.unused(c, c.given.operands, false)...)
+		j.findings = append(j.findings, j.decisions.unused(c, false)...)
 	}
 	in.decisions, in.findings = j.decisions, j.findings
 	source.Sort(in.findings)

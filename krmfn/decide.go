@@ -2,7 +2,9 @@ package krmfn
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +37,8 @@ type decisions struct {
 	base string
 	// found are the findings that a baseline records.
 	found []triage.Entry
+	// kept are entries of the baseline that this run could not find.
+	kept []triage.Entry
 	// failed are the objects with errors, of which other findings may not be found.
 	failed map[string]bool
 }
@@ -62,17 +66,27 @@ func (p *Process) decide(ctx context.Context, c *config, a *admission, r *report
 	d.judge = triage.NewJudge(d.rules)
 	defer a.relocate()
 	known, problems := p.readBaseline(c)
-	if source.HasErrors(problems) {
-		defer func() { a.outcome = nil }()
-		a.add(problems...)
-	} else {
-		d.baseline = known
-	}
-	if d.rules.IsEmpty() && d.baseline == nil {
+	if d.rules.IsEmpty() && known == nil && problems == nil {
 		return d
 	}
 	d.index(a.inputs)
-	var findings []triage.Finding
+	findings := d.judged(a, output)
+	if source.HasErrors(problems) {
+		d.withoutBaseline(a, findings)
+		a.add(problems...)
+		a.outcome = nil
+	} else {
+		d.baseline = known
+		a.decided(d.fresh(ctx, c, a, findings, r))
+	}
+	if n := d.judge.Accepted; n > 0 {
+		fmt.Fprintf(p.Stderr, "preadmit: %s accepted in %s\n", plural(n, "finding is", "findings are"), source.Printable(c.given.file.Name))
+	}
+	return d
+}
+
+// judged returns the findings of a run that are not accepted.
+func (d *decisions) judged(a *admission, output bool) (findings []triage.Finding) {
 	for _, found := range a.diagnostics {
 		f := d.finding(found)
 		if at := a.located(found).At; at.File != found.At.File {
@@ -86,11 +100,17 @@ func (p *Process) decide(ctx context.Context, c *config, a *admission, r *report
 			findings = append(findings, f)
 		}
 	}
-	a.decided(d.fresh(ctx, c, a, findings, r))
-	if n := d.judge.Accepted; n > 0 {
-		fmt.Fprintf(p.Stderr, "preadmit: %s accepted in %s\n", plural(n, "finding is", "findings are"), source.Printable(c.given.file.Name))
+	return findings
+}
+
+// withoutBaseline leaves out the findings that a baseline may have, because it cannot be read.
+func (d *decisions) withoutBaseline(a *admission, findings []triage.Finding) {
+	all := len(findings)
+	findings = slices.DeleteFunc(findings, isRecorded)
+	a.decided(findings)
+	if left := all - len(findings); left > 0 {
+		fmt.Fprintf(d.process.Stderr, "preadmit: %s left out: without the baseline, it is not known what is new\n", plural(left, "finding is", "findings are"))
 	}
-	return d
 }
 
 // decided sets the diagnostics, and what follows from them. A warning that a team has made an error does
@@ -174,20 +194,27 @@ func (d *decisions) policyAt(at source.Position) string {
 
 // unused returns the accepted findings that this run should have found, and has not: those with the code
 // of changes or those with other codes, in the files that the run has read.
-func (d *decisions) unused(c *config, operands []string, ofChanges bool) []source.Diagnostic {
-	if c.options.Shard != "" || len(operands) == 0 && !c.options.Build {
+func (d *decisions) unused(c *config, ofChanges bool) []source.Diagnostic {
+	if c.options.Shard != "" || len(c.given.operands) == 0 && !c.options.Build {
 		return nil
 	}
-	if len(operands) == 0 {
-		operands = []string{"."}
-	}
-	for _, p := range c.documents[settings.Policies].paths {
-		operands = append(operands, p.name)
-	}
+	read := d.operands(c)
 	return d.judge.Unused(func(a *triage.Acceptance) bool {
 		return (a.Code == mutationCode) == ofChanges &&
-			slices.ContainsFunc(operands, func(name string) bool { return !isStdin(name) && a.Concerns(d.below(d.rules.Dir, name)) })
+			slices.ContainsFunc(read, func(name string) bool { return a.Concerns(d.below(d.rules.Dir, name)) })
 	})
+}
+
+// operands returns the files and directories that a run reads for its manifests and policies.
+func (d *decisions) operands(c *config) []string {
+	names := slices.DeleteFunc(slices.Clone(c.given.operands), isStdin)
+	if len(c.given.operands) == 0 && (c.options.Build || d.command == comparing) {
+		names = []string{"."}
+	}
+	for _, p := range c.documents[settings.Policies].paths {
+		names = append(names, p.name)
+	}
+	return names
 }
 
 // readBaseline reads the file of --baseline; nil without that option. The file need not exist if it is
@@ -203,6 +230,10 @@ func (p *Process) readBaseline(c *config) (*baseline, []source.Diagnostic) {
 		return b, nil
 	}
 	if err != nil {
+		var pathError *fs.PathError
+		if errors.As(err, &pathError) {
+			err = pathError.Err
+		}
 		d := source.Errorf(source.Position{}, "path-unreadable", "%s: the baseline cannot be read: %v", source.Name(name), err)
 		if os.IsNotExist(err) {
 			d = d.Saying(source.Messagef("%s: there is no such baseline", source.Name(name))).With("--write-baseline writes it")
@@ -214,10 +245,15 @@ func (p *Process) readBaseline(c *config) (*baseline, []source.Diagnostic) {
 	return b, problems
 }
 
+// isRecorded reports whether a baseline records a finding.
+func isRecorded(f triage.Finding) bool {
+	return f.Severity != source.Info && triage.Unacceptable(f.Code) == ""
+}
+
 // entry returns a finding as an entry of the baseline; an empty one if it is not recorded.
 func (d *decisions) entry(f triage.Finding) triage.Entry {
-	if f.Severity == source.Info || triage.Unacceptable(f.Code) != "" {
-		return triage.Entry{} // not recorded
+	if !isRecorded(f) {
+		return triage.Entry{}
 	}
 	e := triage.Entry{Object: f.Subject, Field: f.Field, Code: f.Code, Policy: strings.Join(f.Policies, ", ")}
 	e.File = d.below(filepath.Dir(d.baseline.real), d.nameOf(f.Diagnostic))
@@ -284,14 +320,28 @@ func (d *decisions) compare(c *config, isComplete bool) []bool {
 	for i, at := range index {
 		known[at] = compared.Known[i] || c.options.WriteBaseline
 	}
+	gone := compared.Gone
+	compared.Gone = slices.DeleteFunc(slices.Clone(gone), func(e triage.Entry) bool { return d.isElsewhere(c, e) })
 	if d.found = recorded; c.options.WriteBaseline {
-		d.baseline.entries[d.command] = recorded
+		d.kept = slices.DeleteFunc(gone, func(e triage.Entry) bool { return slices.Contains(compared.Gone, e) })
+		d.baseline.entries[d.command] = slices.Concat(recorded, d.kept)
 		return known
 	}
 	if isComplete {
 		d.tell(compared)
 	}
 	return known
+}
+
+// isElsewhere reports whether an entry is about a file that this run does not read.
+func (d *decisions) isElsewhere(c *config, e triage.Entry) bool {
+	if c.options.Shard != "" || e.File == "" {
+		return e.File != ""
+	}
+	full := filepath.Join(filepath.Dir(d.baseline.real), filepath.FromSlash(e.File))
+	return exists(full) && !slices.ContainsFunc(d.operands(c), func(name string) bool {
+		return input.IsWithin(full, input.RealPath(d.process.absolute(name)))
+	})
 }
 
 // tell says how many findings are in the baseline, and which are gone.
@@ -322,7 +372,7 @@ func (d *decisions) writeBaseline(ctx context.Context, c *config) int {
 	if d.baseline == nil || !c.options.WriteBaseline {
 		return exitDone
 	}
-	r := &replacement{name: d.baseline.name, real: d.baseline.real, within: filepath.Dir(d.baseline.real), data: d.baseline.entries.Text(), origin: d.baseline.text}
+	r := &replacement{name: d.baseline.name, real: d.baseline.real, within: filepath.Dir(d.baseline.real), data: d.baseline.entries.Text(), origin: d.baseline.text, unseen: d.baseline.text == nil}
 	var problems []source.Diagnostic
 	if err := d.process.ledger.claim("the baseline", r.real); err != nil {
 		problems = r.note(nil, err)
@@ -331,6 +381,10 @@ func (d *decisions) writeBaseline(ctx context.Context, c *config) int {
 		d.process.report(problems, "nothing written", c.options.Verbose)
 		return exitInvalid
 	}
-	fmt.Fprintf(d.process.Stderr, "preadmit: %s written to %s\n", plural(len(d.found), "finding", "findings"), source.Printable(d.baseline.name))
+	kept := ""
+	if n := len(d.kept); n > 0 {
+		kept = fmt.Sprintf("; %s kept", plural(n, "entry of a file that this run does not read is", "entries of files that this run does not read are"))
+	}
+	fmt.Fprintf(d.process.Stderr, "preadmit: %s written to %s%s\n", plural(len(d.found), "finding", "findings"), source.Printable(d.baseline.name), kept)
 	return exitDone
 }

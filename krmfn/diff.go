@@ -28,12 +28,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 	case c.options.Base != "":
 		var err error
 		if r, err = p.reportSince(ctx, given, &engine.Results{}); err != nil {
-			var unread source.Errors
-			if errors.As(err, &unread) {
-				p.report(unread, "no report", c.options.Verbose)
-				return exitInvalid
-			}
-			return p.misused(err, "preadmit diff --help")
+			return p.noBase(err, &c)
 		}
 	case len(c.documents[settings.Against].paths) > 0:
 		r = p.reportAgainst(ctx, given)
@@ -42,11 +37,9 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 		r.conclude(r.manifests, nil)
 	}
 	d := p.decide(ctx, &r.config, r.run, r.report, false)
-	if r.before != nil {
-		r.excuse()
-	}
+	r.excuse()
 	if r.run.outcome != nil {
-		r.run.add(d.unused(&r.config, given.operands, true)...)
+		r.run.add(d.unused(&r.config, true)...)
 	}
 	r.report.Diagnostics = r.run.diagnostics
 	status := exitDone
@@ -56,6 +49,16 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 		status = exitDiffers
 	}
 	return p.tellDifferences(r, max(status, d.writeBaseline(ctx, &r.config)))
+}
+
+// noBase reports why there is nothing to compare with: mistakes in the files of the base, or in the command line.
+func (p *Process) noBase(err error, c *config) int {
+	var unread source.Errors
+	if !errors.As(err, &unread) {
+		return p.misused(err, "preadmit diff --help")
+	}
+	p.report(unread, "no report", c.options.Verbose)
+	return exitInvalid
 }
 
 // tellDifferences prints the report of diff.
@@ -185,9 +188,9 @@ policies, context and manifests. The header of each hunk says whether the manife
 that differs, or the context that a policy reads has changed it. git checks the base out in a
 temporary directory, and writes nothing to the repository. Paths outside of the repository are
 the same in both states. An object that a policy denies in the working tree is an error and not
-in the diff, unless one denies it in the base, too: then the manifests are compared as they are
-written, so that an accepted denial hides no later change. A denial only in the base is a
-warning: the object is new. With --build, values and names that Helm renders otherwise each
+in the diff. If one denies it in the base, too, the manifests are compared as they are written,
+so that an accepted denial hides no later change; for the same reason, the denial is a note. A
+denial only in the base is a warning: the object is new. With --build, values and names that Helm renders otherwise each
 time, such as those of randAlphaNum, are not compared, and notes name them.
 
 With --against, the diff compares two outputs: with the policies of --against, and with the

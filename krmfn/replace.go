@@ -26,6 +26,9 @@ type replacement struct {
 	// is nil if the file was not read. mode is the mode for a new file; zero means the default.
 	origin []byte
 	mode   fs.FileMode
+	// unseen says that the file did not exist when it should have been read, so another run has created it if it
+	// exists.
+	unseen bool
 	// exact is the mode that the file gets in any case, zero if an existing file keeps its own. For a
 	// symbolic link it is fs.ModeSymlink, and the data is the path that the link has.
 	exact fs.FileMode
@@ -96,7 +99,8 @@ func (r *replacement) look() (err error) {
 	if r.info, r.before, err = r.read(); err != nil {
 		return err
 	}
-	if r.origin != nil && (r.info == nil || !bytes.Equal(r.before, r.origin) && !bytes.Equal(r.before, r.data)) {
+	isChanged := r.origin != nil && (r.info == nil || !bytes.Equal(r.before, r.origin)) || r.unseen && r.info != nil
+	if isChanged && (r.info == nil || !bytes.Equal(r.before, r.data)) {
 		return errChanged
 	}
 	return nil

@@ -12,10 +12,15 @@ func (r *streamReader) explain(u *unit, from int) {
 	if !source.HasErrors(r.found[from:]) {
 		return
 	}
-	if at := r.firstLine(u, actionIn); at >= 0 {
-		r.found = r.found[:from]
-		r.refuse(at, template)
-		return
+	for _, mistake := range []struct {
+		reason reason
+		look   func(start int, line string) int
+	}{{conflict, beginsWith("<<<<<<< ")}, {pointer, beginsWith("version https://git-lfs.github.com/spec/")}, {template, actionIn}} {
+		if at := r.firstLine(u, mistake.look); at >= 0 {
+			r.found = r.found[:from]
+			r.refuse(at, mistake.reason)
+			return
+		}
 	}
 	if r.found[from].Code != explanations[malformed].code {
 		return
@@ -92,6 +97,16 @@ func (b *brackets) line(start int, line string) int {
 		}
 	}
 	return -1
+}
+
+// beginsWith returns a function that finds lines that begin with a text.
+func beginsWith(text string) func(start int, line string) int {
+	return func(start int, line string) int {
+		if strings.HasPrefix(line, text) {
+			return start
+		}
+		return -1
+	}
 }
 
 // actionIn finds {{ of a Go template in a line, where a line, an item or a value of YAML begins.

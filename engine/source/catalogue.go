@@ -75,6 +75,16 @@ var reading = []Entry{
 		Advice: "Render the template first and pass the output to preadmit: `preadmit exec -- helm template CHART`.",
 	},
 	{
+		Code: "merge-conflict", Severities: errors, Title: "Git has left a merge conflict",
+		Cause:  "The file has both sides of a merge, between lines that begin with `<<<<<<<` and `>>>>>>>`.",
+		Advice: "Keep one of the sides and remove these lines.",
+	},
+	{
+		Code: "lfs-pointer", Severities: errors, Title: "Git has only a pointer to the file",
+		Cause:  "The repository keeps the file in Git LFS, and it was not fetched.",
+		Advice: "Fetch it: `git lfs pull`; in GitHub Actions, `lfs: true` for actions/checkout. If it holds no manifests, name it in a file `.preadmitignore`.",
+	},
+	{
 		Code: "tab-indentation", Severities: errors, Title: "A tab is used as indentation",
 		Cause:  "YAML does not allow tabs in indentation.",
 		Advice: "Indent with spaces.",

@@ -12,6 +12,7 @@ const (
 	CodeDenied                = "denied"
 	CodeInternal              = "internal"
 	CodeKyvernoDiffers        = "kyverno-differs"
+	CodeLFSPointer            = "lfs-pointer"
 	CodeManifestInvalid       = "manifest-invalid"
 	CodeNoPolicies            = "no-policies"
 	CodeOrderDependent        = "order-dependent"

@@ -121,10 +121,16 @@ var valueNames = []string{"values.yaml", "values.yml", "values.json", "values.sc
 // isTemplate reports whether a diagnostic says that a file is a template.
 func isTemplate(d source.Diagnostic) bool { return d.Code == source.CodeTemplate }
 
+// isPointer reports whether a diagnostic says that a file is kept elsewhere.
+func isPointer(d source.Diagnostic) bool { return d.Code == source.CodeLFSPointer }
+
 // holdsObjects reports whether a file in a directory should contain Kubernetes objects. That is so
 // for a file that cannot be read, unless it has no apiVersion and no kind.
 func holdsObjects(stream *manifest.Stream, problems []source.Diagnostic) bool {
 	documents := stream.Documents()
+	if slices.ContainsFunc(problems, isPointer) {
+		return true // as far as we know
+	}
 	if source.HasErrors(problems) {
 		return mentionsObject(stream.Text()) || slices.ContainsFunc(documents, isObject)
 	}

@@ -57,9 +57,17 @@ type Baseline map[string][]Entry
 // fields are the fields of an entry, all texts except count.
 var fields = []string{"file", "object", "field", "code", "policy", "count"}
 
+// writeAnew is the advice for a file that is no baseline, and is not overwritten for that reason.
+const writeAnew = "remove the file, and write it anew with --write-baseline"
+
 // ReadBaseline reads a baseline. commands are the commands that have one.
 func ReadBaseline(name string, text []byte, commands []string) (Baseline, []source.Diagnostic) {
 	stream, problems := manifest.ReadPlain(name, text)
+	for i, d := range problems {
+		if d.Code != "merge-conflict" {
+			problems[i] = d.With(writeAnew)
+		}
+	}
 	b := Baseline{}
 	for _, d := range stream.Documents() {
 		fail := func(at change.Path, text, advice string) {
@@ -79,7 +87,7 @@ func ReadBaseline(name string, text []byte, commands []string) (Baseline, []sour
 			for i, item := range items {
 				entry, problem := entryOf(item)
 				if problem != "" {
-					fail(at.Index(i), problem, "write the baseline anew with --write-baseline")
+					fail(at.Index(i), problem, writeAnew)
 				}
 				b[command] = append(b[command], entry)
 			}
