@@ -46,7 +46,7 @@ func TestAction(t *testing.T) {
 		{"admitted at last", "deploy", "7\n", 0, []string{list, edit}, "change nothing"},
 		{"not admitted", "apps", "", 1, []string{list, create}, "+        image: mirror.example.com"},
 		{"not admitted again", "apps", "7\n", 1, []string{list, edit}, "+        image: mirror.example.com"},
-		{"nothing there", "missing", "", 2, []string{list, create}, "preadmit failed"},
+		{"nothing there", "missing", "", 2, []string{list, create}, "The cluster would refuse manifests, or preadmit could not evaluate something:"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -255,7 +255,7 @@ func TestGitLabComment(t *testing.T) {
 		"wrong token":  {change: "sed -i s/web:3.1/web:3.2/ apps/shop.yaml", token: "other", status: 1, log: "could not comment"},
 		"no comment":   {change: "sed -i s/web:3.1/web:3.2/ apps/shop.yaml", token: "secret", inputs: map[string]string{"comment": "false"}, status: 1},
 		"no base":      {change: "true", notes: "[]", token: "secret", inputs: map[string]string{"base": "none"}, status: 1, asked: []string{"GET " + notes, "POST " + notes}, body: "mirror.example.com"},
-		"broken":       {change: "echo 'kind: [' > apps/shop.yaml", notes: "[]", token: "secret", status: 2, asked: []string{"GET " + notes, "POST " + notes}, body: "preadmit failed"},
+		"broken":       {change: "echo 'kind: [' > apps/shop.yaml", notes: "[]", token: "secret", status: 2, asked: []string{"GET " + notes, "POST " + notes}, body: "The cluster would refuse manifests, or preadmit could not evaluate something:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

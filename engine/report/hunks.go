@@ -1,9 +1,11 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // hunkText is a hunk of a diff as text, with the names of its objects and of what changes them.
@@ -11,6 +13,8 @@ type hunkText struct {
 	text string
 	// objects are the manifests in which lines change, and authors what changes them.
 	objects, authors []string
+	// places are where the objects are changed, and policies where the policies are that change them.
+	places, policies []source.Position
 	added, removed   int
 	noted            map[string]bool
 	// edits are the edits whose authors have been noted.
@@ -64,6 +68,13 @@ func (a *hunkText) note(marks []mark, line int) {
 	if object := m.manifest.object(); !a.noted["object "+object] {
 		a.noted["object "+object] = true
 		a.objects = append(a.objects, object)
+		a.places = append(a.places, m.at())
+	}
+	for _, step := range m.edit.Causes {
+		if by := step.At.String(); step.At.IsKnown() && m.edit.isBy(step) && !a.noted["policy "+by] {
+			a.noted["policy "+by] = true
+			a.policies = append(a.policies, step.At)
+		}
 	}
 	for _, by := range m.edit.authors() {
 		if !a.noted["author "+by] {
@@ -71,6 +82,19 @@ func (a *hunkText) note(marks []mark, line int) {
 			a.authors = append(a.authors, by)
 		}
 	}
+}
+
+// at returns where the edit can be changed: in the manifest, or at the object.
+func (m mark) at() source.Position {
+	if m.edit.At.IsKnown() {
+		return m.edit.At
+	}
+	return m.manifest.At
+}
+
+// isBy reports whether a step is an author of the edit. Between two states of a repository, these are its reasons.
+func (e *Edit) isBy(step Step) bool {
+	return e.Reasons == nil || slices.Contains(e.Reasons, step.reason())
 }
 
 // about returns the objects and authors of a hunk on one line.

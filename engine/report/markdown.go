@@ -18,18 +18,48 @@ const mostMarkdown = 64000
 func Markdown(w io.Writer, r *Report) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**preadmit**: %s%s\n", r.deniedFirst(), r.headline())
+	markdownMessages(&b, r.fold(r.Diagnostics))
 	kinds, authors := r.changedBy()
 	markdownTable(&b, r.authorTitle("policy"), authors)
 	markdownTable(&b, "kind", kinds)
-	markdownMessages(&b, r.fold(r.Diagnostics))
-	var parts []string
+	var parts []markdownPart
 	for _, f := range r.Files {
 		if f.Before != f.After {
 			parts = append(parts, f.markdown(r.Full)...)
 		}
 	}
-	markdownParts(&b, parts, "preadmit diff")
+	var texts []string
+	for _, same := range alike(parts) {
+		texts = append(texts, markdownAlike(same))
+	}
+	markdownParts(&b, texts, "preadmit diff")
 	io.WriteString(w, b.String())
+}
+
+// markdownPart is one folded part of the diff of a file.
+type markdownPart struct {
+	file *File
+	hunkText
+}
+
+// alike joins the parts with the same lines by the same authors, in the order of the first of each.
+func alike(parts []markdownPart) (joined [][]markdownPart) {
+	index := map[string]int{}
+	for _, p := range parts {
+		key := strings.Join(p.authors, ", ") + "\n"
+		for line := range strings.Lines(p.text) {
+			if line[0] == '+' || line[0] == '-' {
+				key += line
+			}
+		}
+		i, known := index[key]
+		if !known {
+			i = len(joined)
+			index[key], joined = i, append(joined, nil)
+		}
+		joined[i] = append(joined[i], p)
+	}
+	return joined
 }
 
 // deniedFirst says how many manifests policies deny, before the headline; "" if none.
@@ -61,7 +91,7 @@ func markdownParts(b *strings.Builder, parts []string, command string) {
 // markdownMessages writes errors and warnings as a list, as far as they leave half of the comment. The
 // other lines of a message are a list below its first line.
 func markdownMessages(b *strings.Builder, diagnostics []source.Diagnostic) {
-	left := 0
+	left, before := 0, b.Len()
 	for _, d := range diagnostics {
 		var lines []string
 		for line := range strings.SplitSeq(d.String(), "\n") {
@@ -77,59 +107,114 @@ func markdownMessages(b *strings.Builder, diagnostics []source.Diagnostic) {
 			fmt.Fprintf(b, "\n- %s", text)
 		}
 	}
-	if b.WriteString("\n"); left > 0 {
+	if b.Len() > before {
+		b.WriteString("\n")
+	}
+	if left > 0 {
 		fmt.Fprintf(b, "\n%d more messages are left out\n", left)
 	}
 }
 
-// markdown returns the diff of a file in folded parts. Consecutive hunks of the same objects are
+// markdown returns the diff of a file in parts. Consecutive hunks of the same objects are
 // one part, with all lines of the file if full is true.
-func (f *File) markdown(full bool) []string {
-	var parts []string
-	var hunks []hunkText
-	flush := func() {
-		if len(hunks) == 0 {
-			return
-		}
-		all := hunkText{objects: hunks[0].objects}
-		for _, h := range hunks {
-			all.text, all.added, all.removed = all.text+h.text, all.added+h.added, all.removed+h.removed
-			for _, p := range h.authors {
-				if !slices.Contains(all.authors, p) {
-					all.authors = append(all.authors, p)
-				}
-			}
-		}
-		parts = append(parts, f.details(&all))
-		hunks = nil
-	}
+func (f *File) markdown(full bool) (parts []markdownPart) {
 	for _, h := range f.hunks(full) {
-		if len(hunks) > 0 && strings.Join(hunks[0].objects, "\n") != strings.Join(h.objects, "\n") {
-			flush()
+		if last := len(parts) - 1; last >= 0 && slices.Equal(parts[last].objects, h.objects) {
+			parts[last].join(&h)
+			continue
 		}
-		hunks = append(hunks, h)
+		parts = append(parts, markdownPart{f, h})
 	}
-	flush()
 	return parts
 }
 
-// details returns one folded part of the diff of a file.
-func (f *File) details(h *hunkText) string {
+// join adds another hunk of the same objects.
+func (a *hunkText) join(h *hunkText) {
+	a.text, a.added, a.removed = a.text+h.text, a.added+h.added, a.removed+h.removed
+	for _, by := range h.authors {
+		if !slices.Contains(a.authors, by) {
+			a.authors = append(a.authors, by)
+		}
+	}
+	for _, at := range h.policies {
+		if !slices.Contains(a.policies, at) {
+			a.policies = append(a.policies, at)
+		}
+	}
+}
+
+// mostAlike is how many objects with the same changes a comment names.
+const mostAlike = 20
+
+// markdownAlike returns a folded part of a comment: the first of parts with the same changes, and the objects of the
+// others.
+func markdownAlike(same []markdownPart) string {
+	p := same[0]
 	fence := "```"
-	for strings.Contains(h.text, fence) {
+	for strings.Contains(p.text, fence) {
 		fence += "`"
 	}
-	title := source.Printable(f.Name)
-	if len(h.objects) > 0 {
-		title = strings.Join(h.objects, ", ")
-	}
 	by := ""
-	if len(h.authors) > 0 {
-		by = " by " + strings.Join(h.authors, ", ")
+	if len(p.authors) > 0 {
+		by = " by " + strings.Join(p.authors, ", ")
 	}
-	return fmt.Sprintf("\n<details><summary><code>%s</code> +%d −%d%s</summary>\n\n%sdiff\n%s%s%s\n\n</details>\n",
-		html.EscapeString(title), h.added, h.removed, html.EscapeString(by),
-		fence, strings.Join(f.header(), ""), source.PrintableLines(strings.ReplaceAll(h.text, "\r\n", "\n")), fence)
+	if n := len(same) - 1; n > 0 {
+		by += ", the same in " + plural(n, "more object", "more objects")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n<details><summary><code>%s</code> +%d −%d%s</summary>\n\n%s%sdiff\n%s%s%s\n",
+		html.EscapeString(p.title()), p.added, p.removed, html.EscapeString(by),
+		p.where(), fence, strings.Join(p.file.header(), ""), source.PrintableLines(strings.ReplaceAll(p.text, "\r\n", "\n")), fence)
+	for i, other := range same[1:] {
+		if i == mostAlike {
+			fmt.Fprintf(&b, "\n- and %d more", len(same)-1-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n- %s %s", markdownCode(other.title()), other.at())
+	}
+	if len(same) > 1 {
+		b.WriteString("\n")
+	}
+	return b.String() + "\n</details>\n"
+}
+
+// title names the objects of the part, or its file.
+func (p *markdownPart) title() string {
+	if len(p.objects) > 0 {
+		return strings.Join(p.objects, ", ")
+	}
+	return source.Printable(p.file.Name)
+}
+
+// where says on a line where the objects and the policies are that change them.
+func (p *markdownPart) where() string {
+	text := p.at()
+	if by := markdownPlaces(p.policies); by != "" {
+		text += ", by " + by
+	}
+	if text == "" {
+		return ""
+	}
+	return text + "\n\n"
+}
+
+// at says where the objects are.
+func (p *markdownPart) at() string {
+	if places := markdownPlaces(p.places); places != "" {
+		return "at " + places
+	}
+	return ""
+}
+
+// markdownPlaces lists the first positions.
+func markdownPlaces(places []source.Position) string {
+	var names []string
+	for _, at := range places {
+		if at.IsKnown() && len(names) < source.FewPlaces {
+			names = append(names, markdownCode(at.String()))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // markdownTable writes counts as a table.
