@@ -115,8 +115,12 @@ func (a *admitted) tell(diagnostics ...source.Diagnostic) {
 	a.job.tell(a.scope(nil), diagnostics...)
 }
 
-// warn adds a diagnostic about policies, which is the same for all jobs.
+// warn adds a diagnostic about policies, which is the same for all jobs, or about the object if it has no position.
 func (a *admitted) warn(d source.Diagnostic) {
+	if !d.At.IsKnown() {
+		a.tell(d)
+		return
+	}
 	a.job.diagnostics = append(a.job.diagnostics, a.scope(nil).Message(d))
 }
 

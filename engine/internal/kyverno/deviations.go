@@ -460,7 +460,10 @@ func (s *scope) warnLost(r *rule, p *patch, f form, object, patched map[string]a
 
 // warn warns that a deviation has changed an object.
 func (s *scope) warn(cause *deviation.Deviation, r *rule, at change.Path, effect []change.Change) {
-	s.evaluation.request.Warn(cause.Warning(r.at(at), "policy "+r.policy.key()+", rule "+r.name, source.Messagef(": %s", change.Summary(effect))))
+	subject := "policy " + r.policy.key() + ", rule " + r.name
+	d := cause.Warning(source.Position{}, subject, source.Messagef(": %s", change.Summary(effect))).Naming(r.at(at), subject)
+	d.Field = effect[0].Path.String()
+	s.evaluation.request.Warn(d)
 }
 
 // removes reports whether a patch itself removes the value at a path, or replaces the list around
