@@ -98,7 +98,7 @@ func (r *run) tellNames() {
 // several groups and versions, of which only one must exist.
 func anywhere(s policy.Selected) policy.Selected {
 	if s.Resource != "" {
-		s.Group, s.Version = "", ""
+		s.Group, s.Version, s.GroupIn, s.VersionIn = "", "", source.Extent{}, source.Extent{}
 	}
 	return s
 }
