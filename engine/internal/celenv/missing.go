@@ -39,7 +39,7 @@ func (t *typed) missing(expressions []Expression, trees []*ast.AST) (problems []
 			problems = append(problems, Problem{
 				Expression: i, Offset: at, Code: FieldMissing, Field: field,
 				Text: fmt.Sprintf("the expression fails on objects without %s, which %s may lack", field, t.kind.Title()),
-				Mend: r.mend(x.Text, at, t.isList(parent)),
+				Mend: r.mend(x.Text, at, t.emptyAt(parent)),
 			})
 		}
 	}
@@ -57,12 +57,9 @@ type need struct {
 
 // mend returns advice about a list or a map that may be missing, and of one in which the expression searches the
 // change to an empty one.
-func (n need) mend(text string, at int, isList bool) source.Mend {
-	chain, empty := chainOf(n.at), "{}"
+func (n need) mend(text string, at int, empty string) source.Mend {
+	chain := chainOf(n.at)
 	m := source.Mend{Advice: "ask with has(" + chain + ") first"}
-	if isList {
-		empty = "[]"
-	}
 	dot := strings.LastIndexByte(chain, '.')
 	if word, ok := wordAt(text, syntax.Parts(text), at, chain[dot+1:]); ok && n.searched && text[at] == '.' {
 		orElse := ".orValue(" + empty + ")"
@@ -96,8 +93,8 @@ func needsOf(tree *ast.AST) (needs []need) {
 	return needs
 }
 
-// isList reports whether the value at a path in objects of the kind is a list.
-func (t *typed) isList(path []string) bool {
+// emptyAt returns an expression of an empty list or map, as objects of the kind have one at a path.
+func (t *typed) emptyAt(path []string) string {
 	of := t.kind.Type()
 	for _, key := range path {
 		if item := of.ItemType(); item != nil {
@@ -106,7 +103,10 @@ func (t *typed) isList(path []string) bool {
 			of = of.FieldType(key)
 		}
 	}
-	return of != nil && of.IsList
+	if of != nil && of.IsList {
+		return "[]"
+	}
+	return "{}"
 }
 
 // askedIn returns the names of fields for which expressions ask, and those that their mutations write.

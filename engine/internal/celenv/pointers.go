@@ -126,7 +126,13 @@ func partOfPointer(tree *ast.AST, e ast.Expr) (part string, ok bool) {
 func (o Objects) misfits(index int, text string, tree *ast.AST) (problems []Problem) {
 	for _, l := range patchLiterals(tree) {
 		at := offsetOf(text, tree, terms(l.path)[0])
-		if misfit := l.operation.Misfit(o.Kind); misfit != nil {
+		if op := l.operation.Op; op != "" && !slices.Contains(jsonpatch.Ops, op) {
+			at = offsetOf(text, tree, l.op)
+			problems = append(problems, Problem{
+				Expression: index, Offset: at, Code: TypeMismatch, Text: fmt.Sprintf("no JSON Patch has the operation %q, so the policy fails", op),
+				Mend: source.Suggest(op, jsonpatch.Ops).In(text, at),
+			})
+		} else if misfit := l.operation.Misfit(o.Kind); misfit != nil {
 			mend := misfit.Advice.In(text, at)
 			if misfit.Wants != nil {
 				m := mender{text: text, parsed: tree, parts: syntax.Parts(text)}
@@ -166,14 +172,54 @@ func (t *typed) parents(expressions []Expression, trees []*ast.AST) (problems []
 			if known.cover(pointer) {
 				continue
 			}
-			problems = append(problems, Problem{
+			p := Problem{
 				Expression: i, Offset: offsetOf(x.Text, trees[i], terms(l.path)[0]), Code: ParentMissing, Field: field,
 				Text: fmt.Sprintf("the operation fails on objects without %s, which %s may lack", field, t.kind.Title()),
-				Mend: source.Mend{Advice: "where !has(object." + field + "), add " + pointer + " first, or all of it at once"},
-			})
+				Mend: source.Mend{Advice: "where !has(object." + field + "), add " + strings.ReplaceAll(pointer, jsonpatch.AnyKey, "*") + " first, or all of it at once"},
+			}
+			if list := listWith(trees[i].Expr(), l.in.ID()); list != nil && !strings.Contains(pointer, jsonpatch.AnyKey) {
+				at := offsetOf(x.Text, trees[i], list)
+				p.Mend.Title = "Add " + pointer + " where it is missing"
+				p.Mend.Changes = []source.Change{{From: at, To: at, New: t.adding(parent)}}
+			}
+			problems = append(problems, p)
 		}
 	}
 	return problems
+}
+
+// listWith returns the list that has a patch, in an expression that makes patches of lists; nil if there is no such.
+func listWith(e ast.Expr, patch int64) ast.Expr {
+	var parts []ast.Expr
+	switch {
+	case e.Kind() == ast.ListKind:
+		if slices.ContainsFunc(e.AsList().Elements(), func(item ast.Expr) bool { return item.ID() == patch }) {
+			return e
+		}
+	case isCallOf(e, operators.Add):
+		parts = e.AsCall().Args()
+	case isCallOf(e, operators.Conditional):
+		parts = e.AsCall().Args()[1:]
+	}
+	for _, part := range parts {
+		if list := listWith(part, patch); list != nil {
+			return list
+		}
+	}
+	return nil
+}
+
+// adding returns the text that adds the list or map at keys to objects without it, before another list of patches.
+func (t *typed) adding(keys []string) string {
+	field, of := "object", t.kind.Type()
+	for _, key := range keys {
+		if item := of.ItemType(); item != nil {
+			field, of = field+"["+key+"]", item
+		} else {
+			field, of = field+"."+key, of.FieldType(key)
+		}
+	}
+	return fmt.Sprintf("(has(%s) ? [] : [JSONPatch{op: \"add\", path: %q, value: %s}]) + ", field, "/"+strings.Join(keys, "/"), t.emptyAt(keys))
 }
 
 // optional returns the keys and the path of the first list or map above a value that objects

@@ -18,6 +18,9 @@ const (
 	AnyKeys = "\x01"
 )
 
+// Ops are the operations of a JSON Patch.
+var Ops = []string{"add", "remove", "replace", "move", "copy", "test"}
+
 // Misfit says why an operation does not fit the objects of a kind.
 type Misfit struct {
 	// Code is schema.FieldUndefined or schema.TypeMismatch.

@@ -290,8 +290,6 @@ func isFlowText(value any) bool {
 	return strings.HasPrefix(text, "[") && !json.Valid([]byte(text))
 }
 
-var jsonPatchOps = []string{"add", "remove", "replace", "move", "copy", "test"}
-
 // parseJSONPatch reads a JSON Patch that is a list or a text with a list.
 func parseJSONPatch(value any) ([]jsonpatch.Operation, error) {
 	if text, ok := value.(string); ok {
@@ -343,8 +341,8 @@ func parseOperation(item any) (jsonpatch.Operation, error) {
 	operation.Value, hasValue = fields["value"]
 	operation.NoValue = !hasValue
 	switch {
-	case !slices.Contains(jsonPatchOps, operation.Op):
-		return operation, &operationError{"op must be one of " + strings.Join(jsonPatchOps, ", "), source.Meant(operation.Op, source.Nearest(operation.Op, jsonPatchOps))}
+	case !slices.Contains(jsonpatch.Ops, operation.Op):
+		return operation, &operationError{"op must be one of " + strings.Join(jsonpatch.Ops, ", "), source.Meant(operation.Op, source.Nearest(operation.Op, jsonpatch.Ops))}
 	case !hasPath || operation.Path != "" && operation.Path[0] != '/':
 		return operation, &operationError{"path must be a JSON Pointer, which starts with /", source.Meant(operation.Path, "/"+operation.Path)}
 	case (operation.Op == "move" || operation.Op == "copy") && !strings.HasPrefix(operation.From, "/"):
