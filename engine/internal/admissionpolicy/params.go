@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -65,6 +66,34 @@ func (p *paramRef) describe(kind *schema.Kind) string {
 		what += " in the namespace of the object"
 	}
 	return what
+}
+
+// misnamed returns a diagnostic about the param of a binding that is not found, with the name that was probably meant.
+func (b *Binding) misnamed(kind *schema.Kind, found source.Diagnostic, r *policy.Request) source.Diagnostic {
+	p, namespace := b.params, b.params.namespace
+	if kind.Namespaced && namespace == "" {
+		namespace = r.Namespace
+	}
+	near, err := r.Snapshot.Once(nearest{p, namespace}, func() (any, error) {
+		var names []string
+		_, err := r.Snapshot.Select(kind.Kind, namespace, func(_, name string) bool {
+			names = append(names, name)
+			return false // the names are enough
+		})
+		return source.Misspelt(p.name, names), err
+	})
+	if err != nil || near == "" || p.name == "" {
+		return found
+	}
+	mend := source.Meant(p.name, near.(string)).In(p.name, 0)
+	mend.Advice += " Or " + found.Advice
+	return b.Document.Mended(found, change.Keys("spec", "paramRef", "name"), mend)
+}
+
+// nearest is a key for the name of an object in a namespace that a paramRef probably misspells.
+type nearest struct {
+	ref       *paramRef
+	namespace string
 }
 
 func (l *Language) find(p *paramRef, kind *schema.Kind, namespace string, r *policy.Request) ([]map[string]any, error) {

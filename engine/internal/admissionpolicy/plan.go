@@ -96,9 +96,9 @@ func (l *Language) planBinding(p *Policy, b *Binding, paramKind *schema.Kind, r 
 	}
 	if len(params) == 0 {
 		skip(policy.Text("there are no params, and parameterNotFoundAction is Allow"))
-		r.Warn(source.Warningf(b.Document.At(change.Keys("spec", "paramRef")), "param-not-found",
+		r.Warn(b.misnamed(paramKind, source.Warningf(b.Document.At(change.Keys("spec", "paramRef")), "param-not-found",
 			"policy %s, binding %s: there is no %s, so the policy does nothing, as parameterNotFoundAction Allow says", source.Name(p.Name), source.Name(b.Name), b.params.describe(paramKind)).
-			With(giveParam))
+			With(giveParam), r))
 	}
 	return params
 }

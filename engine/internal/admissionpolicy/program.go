@@ -16,14 +16,17 @@ import (
 type Policies []*Policy
 
 // LinkDefinitions links the policies of definitions; see Link. The definitions, some of which may be
-// nil, are returned in the order of their policies.
-func LinkDefinitions[D any](l *Language, documents []*manifest.Document, problems [][]source.Diagnostic, definitions []*D, policyOf func(*D) *Policy, bindings []*Binding) ([]*D, Policies, []source.Diagnostic) {
+// nil, are those of documents that are the same as these. They are returned as those of these documents, in the order
+// of their policies.
+func LinkDefinitions[D any](l *Language, documents []*manifest.Document, problems [][]source.Diagnostic, definitions []*D, policyOf func(*D) **Policy, bindings []*Binding) ([]*D, Policies, []source.Diagnostic) {
 	policies := make([]*Policy, len(definitions))
 	of := map[*Policy]*D{}
 	for i, d := range definitions {
 		if d != nil {
-			policies[i] = policyOf(d)
-			of[policies[i]] = d
+			one := *d
+			shared := policyOf(&one)
+			*shared = (*shared).of(documents[i])
+			policies[i], of[*shared] = *shared, &one
 		}
 	}
 	linked, diagnostics := l.Link(documents, problems, policies, bindings)

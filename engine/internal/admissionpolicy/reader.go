@@ -73,8 +73,8 @@ func Read[D any](l *Language, documents []*manifest.Document, kept *policy.Kept,
 	return results, problems
 }
 
-// Of returns the policy without bindings as that of a document, which is the same as its own.
-func (p *Policy) Of(d *manifest.Document) *Policy {
+// of returns the policy without bindings as that of a document, which is the same as its own.
+func (p *Policy) of(d *manifest.Document) *Policy {
 	one := *p
 	one.Document, one.Bindings = d, nil
 	return &one

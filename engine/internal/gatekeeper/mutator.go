@@ -11,6 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 const (
@@ -221,8 +222,22 @@ func (r *reader) unparsed(n policy.Node, err error, format string, args ...any) 
 	if errors.As(err, &failed) {
 		offset = failed.offset
 	}
-	r.advise(n, offset, "expected fields with dots between them, each followed by [key: value] or [key: *] if it is a list; other names than words need quotes", format, args...)
+	const advice = "expected fields with dots between them, each followed by [key: value] or [key: *] if it is a list; other names than words need quotes"
+	d := source.Errorf(r.doc.Document.In(n.Path, offset), "policy-invalid", format, args...).With(advice)
+	text := n.Text()
+	if match := unquotedKey().FindStringSubmatchIndex(text); match != nil {
+		key := quote(text[match[2]:])
+		d = r.doc.Document.Mended(d, n.Path, source.Mend{
+			Advice: "write the key in quotes: " + text[:match[2]] + key, Title: "Write the key in quotes",
+			Changes: []source.Change{{From: match[2], To: len(text), New: key}},
+		})
+	}
+	r.doc.Report(d, n.Path)
 }
+
+// unquotedKey matches a location that ends with a key of labels or annotations, or of a selector, without the quotes
+// that it needs.
+var unquotedKey = lazyregexp.New(`\b(?:labels|annotations|matchLabels|nodeSelector)\s*\.\s*([\w-][\w.-]*/?[\w.-]*)$`)
 
 // applyTo reads and checks the kinds to which a mutator applies.
 func (r *reader) applyTo(n policy.Node, m *mutator) []applyTo {

@@ -7,7 +7,6 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admissionpolicy"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
-	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -22,17 +21,7 @@ type definition struct {
 }
 
 // shared returns the part of a definition that all policies have.
-func (d *definition) shared() *admissionpolicy.Policy { return d.policy }
-
-// of returns the definition as that of a document, which is the same as its own. It may be nil.
-func (d *definition) of(document *manifest.Document) *definition {
-	if d == nil {
-		return nil
-	}
-	one := *d
-	one.policy = d.policy.Of(document)
-	return &one
-}
+func (d *definition) shared() **admissionpolicy.Policy { return &d.policy }
 
 type mutation struct {
 	// rule is the name of the mutation in the policy.

@@ -82,7 +82,7 @@ func (l *Language) Compile(documents []*manifest.Document, kept *policy.Kept) ([
 	definitions := make([]*definition, len(documents))
 	bindings := make([]*admissionpolicy.Binding, len(documents))
 	for i, one := range all {
-		definitions[i], bindings[i] = one.definition.of(documents[i]), one.binding
+		definitions[i], bindings[i] = one.definition, one.binding
 	}
 	p := &program{shared: l.shared}
 	var unlinked []source.Diagnostic

@@ -77,7 +77,7 @@ func (l *Language) Compile(documents []*manifest.Document, kept *policy.Kept) ([
 	bindings := make([]*admissionpolicy.Binding, len(documents))
 	p := &program{shared: l.shared, actions: map[*admissionpolicy.Binding][]string{}}
 	for i, one := range all {
-		definitions[i], bindings[i] = one.definition.of(documents[i]), one.binding
+		definitions[i], bindings[i] = one.definition, one.binding
 		p.actions[one.binding] = one.actions
 	}
 	var unlinked []source.Diagnostic
