@@ -79,13 +79,19 @@ func (r *run) decide(diagnostics []source.Diagnostic) []source.Diagnostic {
 	return r.set.files.decide(diagnostics, r.input.secrets)
 }
 
-// unique removes repeated warnings.
+// unique removes repeated warnings. The same mistake at two places of an expression is none.
 func unique(diagnostics []source.Diagnostic) []source.Diagnostic {
-	type said struct{ code, subject, field, message string }
+	type said struct {
+		code, subject, field, message string
+		at                            source.Position
+	}
 	seen := map[said]bool{}
 	var kept []source.Diagnostic
 	for _, d := range diagnostics {
-		key := said{d.Code, d.Subject, d.Field, d.Message}
+		key := said{code: d.Code, subject: d.Subject, field: d.Field, message: d.Message}
+		if d.Excerpt != "" {
+			key.at = d.At
+		}
 		if d.Severity != source.Error && seen[key] {
 			continue
 		}

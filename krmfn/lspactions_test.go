@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -64,5 +65,61 @@ func TestActionsNamed(t *testing.T) {
 	}
 	if !maps.Equal(kinds, announced) {
 		t.Errorf("the help names the kinds %q, and the server announces %q", slices.Sorted(maps.Keys(kinds)), slices.Sorted(maps.Keys(announced)))
+	}
+}
+
+// TestFixesTogether fixes two equal mistakes in one expression in a block, beside a document that cannot be read, from
+// the last one on. After each fix, the other one is offered only for the text as it is now.
+func TestFixesTogether(t *testing.T) {
+	const policy = `apiVersion: v1
+kind: ConfigMap
+data: {a: [}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata:
+  name: p
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}
+  reinvocationPolicy: Never
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration:
+      expression: |
+        "é" == "😀"
+        ? Object{spec: Object.spec{replicas: "5"}}
+        : Object{spec: Object.spec{replicas: "5"}}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata:
+  name: p
+spec:
+  policyName: p
+`
+	dir := t.TempDir()
+	makeFile(t, dir, "p.yaml", policy)
+	c := startLSP(t, dir, "")
+	defer c.stop()
+	c.open("p.yaml")
+	c.check()
+	for left := 2; left > 0; left-- {
+		var fixes []map[string]any
+		for _, action := range c.actions("p.yaml", 0, len(c.texts["p.yaml"])) {
+			if action := action.(map[string]any); action["title"] == `Replace "5" with 5` {
+				fixes = append(fixes, action)
+			}
+		}
+		if len(fixes) != left {
+			t.Fatalf("%d fixes, not %d\n%s%s", len(fixes), left, c.showDiagnostics(), c.texts["p.yaml"])
+		}
+		c.perform(fixes[left-1])
+		c.check()
+	}
+	if want := strings.ReplaceAll(policy, `"5"`, "5"); c.texts["p.yaml"] != want {
+		t.Errorf("after both fixes\n%s", c.texts["p.yaml"])
 	}
 }

@@ -243,7 +243,7 @@ func (r *fileReader) text(target *string) valueReader {
 		text, ok := value.(string)
 		switch {
 		case !ok:
-			r.report(at, r.document.Quoted(source.Errorf(r.document.At(at), "option-value", "expected a string, not %s", source.Literal(Describe(value))), at))
+			r.report(at, r.document.Quoted(source.Errorf(r.document.At(at), "option-value", "expected a string, not %s", Describe(value)), at).With("quote the value"))
 		case strings.TrimSpace(text) == "":
 			r.fail(at, "option-value", "the text is empty", "")
 		}
