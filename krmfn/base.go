@@ -432,6 +432,14 @@ func (r *reported) excuse() {
 	}
 }
 
+// news returns what a report says about the run: all of its diagnostics but the warnings that the base has, too. These
+// are only printed to standard error.
+func (r *reported) news() []source.Diagnostic {
+	return slices.DeleteFunc(slices.Clone(r.run.diagnostics), func(d source.Diagnostic) bool {
+		return d.Severity == source.Warning && r.before[saying(d)]
+	})
+}
+
 // nameGone adds to diagnostics about missing objects where the base has these.
 func (b *base) nameGone(run *admission, diagnostics []source.Diagnostic) {
 	documents := map[string]*manifest.Document{}

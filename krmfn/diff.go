@@ -41,7 +41,7 @@ func (p *Process) diff(ctx context.Context, given arguments) int {
 	if r.run.outcome != nil {
 		r.run.add(d.unused(&r.config, true)...)
 	}
-	r.report.Diagnostics = r.run.diagnostics
+	r.report.Diagnostics = r.news()
 	status := exitDone
 	if r.run.status() != exitDone {
 		status = exitInvalid
@@ -63,7 +63,7 @@ func (p *Process) noBase(err error, c *config) int {
 
 // tellDifferences prints the report of diff.
 func (p *Process) tellDifferences(r *reported, status int) int {
-	p.report(r.report.Diagnostics, r.consequence(), r.config.options.Verbose)
+	p.report(r.run.diagnostics, r.consequence(), r.config.options.Verbose)
 	var b bytes.Buffer
 	switch output := r.config.options.Output; output {
 	case "json":
