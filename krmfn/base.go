@@ -380,9 +380,14 @@ func (b *base) placed(p source.Position) source.Position {
 }
 
 // said is what a diagnostic says, whatever its lines: they may have moved.
-type said struct{ code, subject, field, message string }
+type said struct {
+	severity                      source.Severity
+	code, subject, field, message string
+}
 
-func saying(d source.Diagnostic) said { return said{d.Code, d.Subject, d.Field, d.Printed()} }
+func saying(d source.Diagnostic) said {
+	return said{d.Severity, d.Code, d.Subject, d.Field, d.Printed()}
+}
 
 func sayings(diagnostics []source.Diagnostic) map[said]bool {
 	all := map[said]bool{}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -300,27 +301,27 @@ const byManifest = "the manifest"
 func (s Step) reason() string { return "policy " + s.Policy }
 
 // changedNames returns the names of the objects that are not the same in two lists, with and without
-// their namespace.
+// their namespace. A list may have an object several times, and several objects of a name: one for each part of a run.
 func changedNames(base, head []*manifest.Document) map[string]bool {
-	objects := map[string]map[string]any{}
-	name := func(d *manifest.Document) string { return strings.TrimPrefix(d.Namespace()+"/"+d.Name(), "/") }
-	key := func(d *manifest.Document) string { return d.Kind().String() + "\n" + name(d) }
-	for _, d := range base {
-		objects[key(d)] = d.Object()
-	}
-	changed := map[string]bool{}
-	note := func(name string) {
-		changed[name], changed[name[strings.LastIndexByte(name, '/')+1:]] = true, true
-	}
-	for _, d := range head {
-		if !reflect.DeepEqual(objects[key(d)], d.Object()) {
-			note(name(d))
+	type object struct{ kind, namespace, name string }
+	texts := func(list []*manifest.Document) map[object]map[string]bool {
+		all := map[object]map[string]bool{}
+		for _, d := range list {
+			key := object{d.Kind().String(), d.Namespace(), d.Name()}
+			if all[key] == nil {
+				all[key] = map[string]bool{}
+			}
+			all[key][string(manifest.JSON(d.Object()))] = true
 		}
-		delete(objects, key(d))
+		return all
 	}
-	for gone := range objects {
-		_, name, _ := strings.Cut(gone, "\n")
-		note(name)
+	was, is, changed := texts(base), texts(head), map[string]bool{}
+	for _, all := range []map[object]map[string]bool{was, is} {
+		for key := range all {
+			if !maps.Equal(was[key], is[key]) {
+				changed[strings.TrimPrefix(key.namespace+"/"+key.name, "/")], changed[key.name] = true, true
+			}
+		}
 	}
 	return changed
 }
