@@ -39,15 +39,15 @@ func Markdown(w io.Writer, r *Report) {
 // markdownPart is one folded part of the diff of a file.
 type markdownPart struct {
 	file *File
-	hunkText
+	hunk hunkText
 }
 
 // alike joins the parts with the same lines by the same authors, in the order of the first of each.
 func alike(parts []markdownPart) (joined [][]markdownPart) {
 	index := map[string]int{}
 	for _, p := range parts {
-		key := strings.Join(p.authors, ", ") + "\n"
-		for line := range strings.Lines(p.text) {
+		key := strings.Join(p.hunk.authors, ", ") + "\n"
+		for line := range strings.Lines(p.hunk.text) {
 			if line[0] == '+' || line[0] == '-' {
 				key += line
 			}
@@ -119,8 +119,8 @@ func markdownMessages(b *strings.Builder, diagnostics []source.Diagnostic) {
 // one part, with all lines of the file if full is true.
 func (f *File) markdown(full bool) (parts []markdownPart) {
 	for _, h := range f.hunks(full) {
-		if last := len(parts) - 1; last >= 0 && slices.Equal(parts[last].objects, h.objects) {
-			parts[last].join(&h)
+		if last := len(parts) - 1; last >= 0 && slices.Equal(parts[last].hunk.objects, h.objects) {
+			parts[last].hunk.join(&h)
 			continue
 		}
 		parts = append(parts, markdownPart{f, h})
@@ -151,20 +151,20 @@ const mostAlike = 20
 func markdownAlike(same []markdownPart) string {
 	p := same[0]
 	fence := "```"
-	for strings.Contains(p.text, fence) {
+	for strings.Contains(p.hunk.text, fence) {
 		fence += "`"
 	}
 	by := ""
-	if len(p.authors) > 0 {
-		by = " by " + strings.Join(p.authors, ", ")
+	if len(p.hunk.authors) > 0 {
+		by = " by " + strings.Join(p.hunk.authors, ", ")
 	}
 	if n := len(same) - 1; n > 0 {
-		by += ", the same in " + plural(n, "more object", "more objects")
+		by += ", the same in " + plural(n, "more place", "more places")
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n<details><summary><code>%s</code> +%d −%d%s</summary>\n\n%s%sdiff\n%s%s%s\n",
-		html.EscapeString(p.title()), p.added, p.removed, html.EscapeString(by),
-		p.where(), fence, strings.Join(p.file.header(), ""), source.PrintableLines(strings.ReplaceAll(p.text, "\r\n", "\n")), fence)
+		html.EscapeString(p.title()), p.hunk.added, p.hunk.removed, html.EscapeString(by),
+		p.where(), fence, strings.Join(p.file.header(), ""), source.PrintableLines(strings.ReplaceAll(p.hunk.text, "\r\n", "\n")), fence)
 	for i, other := range same[1:] {
 		if i == mostAlike {
 			fmt.Fprintf(&b, "\n- and %d more", len(same)-1-i)
@@ -180,8 +180,8 @@ func markdownAlike(same []markdownPart) string {
 
 // title names the objects of the part, or its file.
 func (p *markdownPart) title() string {
-	if len(p.objects) > 0 {
-		return strings.Join(p.objects, ", ")
+	if len(p.hunk.objects) > 0 {
+		return strings.Join(p.hunk.objects, ", ")
 	}
 	return source.Printable(p.file.Name)
 }
@@ -189,7 +189,7 @@ func (p *markdownPart) title() string {
 // where says on a line where the objects and the policies are that change them.
 func (p *markdownPart) where() string {
 	text := p.at()
-	if by := markdownPlaces(p.policies); by != "" {
+	if by := markdownPlaces(p.hunk.policies); by != "" {
 		text += ", by " + by
 	}
 	if text == "" {
@@ -200,7 +200,7 @@ func (p *markdownPart) where() string {
 
 // at says where the objects are.
 func (p *markdownPart) at() string {
-	if places := markdownPlaces(p.places); places != "" {
+	if places := markdownPlaces(p.hunk.places); places != "" {
 		return "at " + places
 	}
 	return ""

@@ -12,7 +12,7 @@ import (
 func TestMarkdownIsBounded(t *testing.T) {
 	r := &Report{}
 	for i := range 1000 {
-		r.Files = append(r.Files, File{Name: fmt.Sprintf("%d.yaml", i), Before: strings.Repeat("a\n", 10), After: strings.Repeat("ä\n", 10)})
+		r.Files = append(r.Files, File{Name: fmt.Sprintf("%d.yaml", i), Before: strings.Repeat("a\n", 10), After: strings.Repeat(fmt.Sprintf("ä%03d\n", i), 8)})
 	}
 	var b strings.Builder
 	Markdown(&b, r)
