@@ -125,12 +125,12 @@ var withoutFix = map[string]string{
 	command-unknown flag-unknown argument-invalid usage cluster-failed cluster-forbidden lookup-unknown secrets-left-out secret-written
 	verify-differs verify-refused snapshot-stale test-failed no-tests test-kind test-field test-other-results interrupted mutation difference
 	secret-exposed conversion-missing hidden-copied rendering-not-deterministic`,
-	"its place is no text that can be changed: an option, a path or a whole file": `not-utf8 utf-16 too-large path-unreadable link-outside
+	"its place is no text that can be changed: an option, a path or a whole file": `not-utf8 utf-16 lfs-pointer too-large path-unreadable link-outside
 	webhook-unknown not-rendered no-manifest made-in-cluster no-policies version-nearest plugin-config-invalid old-unused old-missing
 	update-only openapi-invalid limit-input-size limit-documents limit-yaml-size limit-messages`,
 	"the mend is another file: a definition, a Namespace, a param or another policy": `schema-missing namespace-assumed api-call-assumed
 	resource-unknown context-failed context-ambiguous context-overridden context-cycle`,
-	"several mends are possible, and only the user knows which is meant": `bad-tag alias-cycle alias-bomb bad-merge not-an-object
+	"several mends are possible, and only the user knows which is meant": `bad-tag merge-conflict alias-cycle alias-bomb bad-merge not-an-object
 	bad-items too-deep manifest-defined-twice policy-defined-twice crd-invalid values-invalid mutators-conflict mutator-fails
 	number-rounded empty-parents value-shared atomic-list condition-unreachable always-true
 	mutation-refused changes-nothing order-dependent policies-fight never-applies always-false costly name-order not-idempotent controller-endless

@@ -198,7 +198,7 @@ func misfitOperations(n policy.Node, k *schema.Kind, subresources []string) (fou
 				}
 				found = append(found, m)
 			} else if why := admission.NotStored(k, subresources, op.Written()); why != nil {
-				found = append(found, m.unstored(why))
+				found = append(found, m.unstored(why, k))
 			}
 		}
 	}
@@ -215,19 +215,19 @@ func unstoredFields(n policy.Node, k *schema.Kind, subresources []string, field 
 		case why == nil:
 			found = append(found, unstoredFields(inner, k, subresources, field.Key(key))...)
 		case !hasAnchor(inner.Value, isCondition):
-			found = append(found, misfit{path: inner.Path, offset: atKey}.unstored(why))
+			found = append(found, misfit{path: inner.Path, offset: atKey}.unstored(why, k))
 		}
 	}
 	return found
 }
 
 // unstored returns the misfit of a part that writes what no server stores.
-func (m misfit) unstored(why *admission.Unstored) misfit {
+func (m misfit) unstored(why *admission.Unstored, k *schema.Kind) misfit {
 	m.code, m.text, m.advice = "field-not-stored", why.Text, source.Advice{Text: "leave it out"}
 	if _, isStatus := strings.CutSuffix(why.Instead, "/"+admission.Status); isStatus {
-		m.advice.Text = "match the subresource: KIND/" + admission.Status
+		m.advice.Text = "match the subresource: " + k.Kind.Kind + "/" + admission.Status
 	} else if why.Instead != "" {
-		m.advice.Text = "match the kind without the subresource"
+		m.advice.Text = "match " + k.Kind.Kind + ", without the subresource"
 	}
 	return m
 }

@@ -42,7 +42,8 @@ func (r *reader) context(n policy.Node) {
 		if given != 1 {
 			r.doc.Advise(item.Path, "policy-invalid", "expected exactly one of variable, configMap, apiCall, globalReference and imageRegistry", "")
 		}
-		if v := item.At("variable"); v.Given() && !v.At("value").Given() && !v.At("jmesPath").Given() && !v.At("default").Given() {
+		v := item.At("variable")
+		if _, isMap := v.Value.(map[string]any); isMap && !v.At("value").Given() && !v.At("jmesPath").Given() && !v.At("default").Given() {
 			r.doc.Advise(v.Path, "policy-invalid", "the variable has no value", "give it value, jmesPath or default")
 		}
 		if path := item.At("variable", "jmesPath"); path.Given() && !hasVariables(path.Text()) {
