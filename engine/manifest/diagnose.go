@@ -32,8 +32,8 @@ const (
 	badBlockHeader
 	malformed
 	template
-	conflict
-	pointer
+	mergeConflict
+	lfsPointer
 
 	// The following reasons refuse well-formed text.
 	tooDeep
@@ -93,8 +93,8 @@ var explanations = [...]struct{ code, message, advice string }{
 	badBlockHeader:    {"malformed-yaml", "the header of this block scalar is malformed", "write |, |- or |+, with a digit from 1 to 9 if the indentation must be given"},
 	malformed:         {"malformed-yaml", "the document is not valid YAML", "correct the document near this line"},
 	template:          {"template", "this is a template of Helm or another program, not a manifest", "render it first and pass the output to preadmit, as in: preadmit exec -- helm template CHART"},
-	conflict:          {"merge-conflict", "git has left a merge conflict here", "keep one of the two sides, and remove the lines with <<<<<<<, ======= and >>>>>>>"},
-	pointer:           {"lfs-pointer", "this is a pointer of Git LFS in place of the file", "fetch the file: git lfs pull"},
+	mergeConflict:     {"merge-conflict", "git has left a merge conflict here", "keep one of the two sides, and remove the lines with <<<<<<<, ======= and >>>>>>>"},
+	lfsPointer:        {"lfs-pointer", "this is a pointer of Git LFS in place of the file", "fetch the file: git lfs pull"},
 
 	tooDeep:          {"too-deep", "maps and lists nest more than 200 levels deep", "flatten the object; no object of Kubernetes nests this deeply"},
 	tooLarge:         {"too-large", "the input is larger than 2 GiB", "split it into several files"},

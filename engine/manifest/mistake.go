@@ -15,7 +15,7 @@ func (r *streamReader) explain(u *unit, from int) {
 	for _, mistake := range []struct {
 		reason reason
 		look   func(start int, line string) int
-	}{{conflict, beginsWith("<<<<<<< ")}, {pointer, beginsWith("version https://git-lfs.github.com/spec/")}, {template, actionIn}} {
+	}{{mergeConflict, beginsWith("<<<<<<< ")}, {lfsPointer, beginsWith("version https://git-lfs.github.com/spec/")}, {template, actionIn}} {
 		if at := r.firstLine(u, mistake.look); at >= 0 {
 			r.found = r.found[:from]
 			r.refuse(at, mistake.reason)
