@@ -177,12 +177,15 @@ func (s *Schemas) JMESPath(group string) []Function {
 	return found
 }
 
-// Part is a part of the text of an expression in CEL: Class is one of keyword, number, string, operator,
+// Part is a part of the text of an expression: Class is one of keyword, number, string, operator,
 // variable, property, function and type; Start and End are offsets in bytes.
 type Part = celenv.Part
 
 // Parts returns the words, literals and operators of an expression in CEL, which may be wrong or incomplete.
 func Parts(expression string) []Part { return celenv.Parts(expression) }
+
+// QueryParts is Parts for an expression in JMESPath.
+func QueryParts(expression string) []Part { return jmespath.Parts(expression) }
 
 // itemOf returns the type of the items of a list, at any depth. It returns other types unchanged.
 func itemOf(t *schema.Type) *schema.Type {

@@ -20,13 +20,13 @@ const module = "github.com/preadmit/preadmit"
 // lower rungs. So languages do not depend on each other, and neither do frontends.
 var ladder = [][]string{
 	{"internal/archive", "internal/lazyregexp", "internal/racing"},
-	{"engine/gvk", "engine/source", "engine/internal/number", "engine/internal/wildcard", "engine/internal/dns", "engine/internal/image", "engine/internal/parallel", "engine/internal/release", "engine/internal/unknown"},
+	{"engine/gvk", "engine/source", "engine/internal/number", "engine/internal/wildcard", "engine/internal/dns", "engine/internal/image", "engine/internal/parallel", "engine/internal/release", "engine/internal/unknown", "engine/internal/celenv/syntax"},
 	{"engine/change"},
 	{"engine/limit", "engine/internal/podspec"},
 	{"engine/manifest", "engine/internal/schema"},
 	{"engine/redact"},
 	{"engine/internal/schema/generate", "engine/internal/policydoc/crds", "engine/internal/release/differ", "engine/internal/admission", "engine/internal/match", "engine/internal/snapshot", "engine/internal/jsonpatch", "engine/internal/strategicmerge", "engine/internal/jmespath"},
-	{"engine/internal/schema/generate/command", "engine/internal/celenv/library", "engine/internal/celenv/syntax", "engine/internal/workload"},
+	{"engine/internal/schema/generate/command", "engine/internal/celenv/library", "engine/internal/workload"},
 	{"engine/internal/celenv", "engine/internal/celenv/expr"},
 	{"engine/policy"},
 	{"engine/internal/policydoc"},
