@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"hash/maphash"
 	"slices"
 	"sync/atomic"
@@ -26,8 +25,12 @@ func (d *Document) IdentityHash() uint32 {
 	if known := atomic.LoadUint32(&d.hash); known != 0 {
 		return known
 	}
-	id := d.Identity()
-	sum := max(1, uint32(maphash.String(identitySeed, fmt.Sprint(id.name, id.line, id.root, id.text))))
+	id, h := d.Identity(), maphash.Hash{}
+	h.SetSeed(identitySeed)
+	h.WriteString(id.name)
+	h.WriteString(id.text)
+	maphash.WriteComparable(&h, [2]int{id.line, id.root})
+	sum := max(1, uint32(h.Sum64()))
 	atomic.StoreUint32(&d.hash, sum)
 	return sum
 }
