@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/textproto"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/preadmit/preadmit/krmfn"
@@ -165,12 +163,15 @@ func (m message) framed(id int, dir string) string {
 // read reads what a server sends, and reports each answer: nil, or its error. It returns the end of the output.
 func read(from *bufio.Reader, answers chan<- error) error {
 	for {
-		header, err := textproto.NewReader(from).ReadMIMEHeader()
+		header, err := from.ReadString('\n')
 		if err != nil {
 			return err
 		}
-		size, err := strconv.Atoi(header.Get("Content-Length"))
-		if err != nil {
+		size := 0
+		if _, err := fmt.Sscanf(header, "Content-Length: %d", &size); err != nil {
+			return err
+		}
+		if _, err := from.ReadString('\n'); err != nil { // the line between header and message
 			return err
 		}
 		data := make([]byte, size)
