@@ -98,8 +98,9 @@ func (r *run) tellNames() {
 // several groups and versions, of which only one must exist.
 func anywhere(s policy.Selected) policy.Selected {
 	if s.Resource != "" {
-		s.Group, s.Version, s.GroupIn, s.VersionIn = "", "", source.Extent{}, source.Extent{}
+		s.Group, s.Version = "", ""
 	}
+	s.GroupIn, s.VersionIn, s.NameIn = source.Extent{}, source.Extent{}, source.Extent{}
 	return s
 }
 

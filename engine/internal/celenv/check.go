@@ -13,6 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/admission"
 	"github.com/preadmit/preadmit/engine/internal/celenv/library"
+	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
@@ -102,6 +103,7 @@ func (e *Env) Check(objects Objects, hasParams bool, expressions []Expression) (
 	}
 	// A policy that asks first, for whatever field, may know which objects have the parent.
 	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Guarded && (p.Code == ParentMissing || p.Code == FieldMissing) })
+	atNames(expressions, problems)
 	return slices.Concat(problems, objects.certain(expressions, trees), costly(env, expressions, trees)), nil
 }
 
@@ -119,16 +121,28 @@ func (t *typed) issues(index int, env *cel.Env, text string, issues *cel.Issues)
 		case match == nil:
 			p.Mend = m.retype(problem)
 		default:
-			if word, ok := wordAt(text, m.parts, p.Offset, match[1]); ok {
-				p.Offset = word.Start // the compiler reports it at the dot before the name, or at the colon after it
-			}
-			if near := source.Nearest(match[1], t.missed[match[1]].FieldNames()); near != "" {
-				p.Mend = source.Meant(match[1], near).In(text, p.Offset)
+			word, ok := wordAt(text, m.parts, p.Offset, match[1])
+			if near := source.Nearest(match[1], t.missed[match[1]].FieldNames()); ok && near != "" {
+				p.Mend = source.Meant(match[1], near).In(text, word.Start)
 			}
 		}
 		problems = append(problems, p)
 	}
 	return problems
+}
+
+// atNames moves problems with undefined fields to the names. The compiler reports them at the dot before the name,
+// or at the colon after it.
+func atNames(expressions []Expression, problems []Problem) {
+	for i := range problems {
+		p := &problems[i]
+		text := expressions[p.Expression].Text
+		if match := undefinedField().FindStringSubmatch(p.Text); match != nil {
+			if word, ok := wordAt(text, syntax.Parts(text), p.Offset, match[1]); ok {
+				p.Offset = word.Start
+			}
+		}
+	}
 }
 
 // typedEnv returns an environment in which object has a type.
