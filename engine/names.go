@@ -220,7 +220,7 @@ func (n *names) misspelt(s policy.Selected) (advice string, meant policy.Selecte
 		return "expected version " + source.Alternatives(versions), meant
 	}
 	if near := n.similar(s); near != "" {
-		return source.Meant(own, near).Text, renamedTo(s, near)
+		return source.Meant(own, near).Text, withName(s, near)
 	}
 	var groups []string
 	for _, k := range n.kinds() {
@@ -252,7 +252,7 @@ func (n *names) bothMisspelt(s policy.Selected) (advice string, meant policy.Sel
 	meant = s
 	meant.Group = source.Misspelt(s.Group, n.pick(func(k *schema.Kind) string { return k.Group }, func(*schema.Kind) bool { return true }))
 	if near := n.similar(meant); meant.Group != "" && near != "" {
-		return "did you mean " + near + " of group " + meant.Group + "?", renamedTo(meant, near)
+		return "did you mean " + near + " of group " + meant.Group + "?", withName(meant, near)
 	}
 	if isReserved(s.Group) {
 		return "no definition can have a group without a dot: 'kubectl api-resources' lists the groups", s
@@ -260,8 +260,8 @@ func (n *names) bothMisspelt(s policy.Selected) (advice string, meant policy.Sel
 	return "", s
 }
 
-// renamedTo returns s with another name of its resource or kind.
-func renamedTo(s policy.Selected, name string) policy.Selected {
+// withName returns s with another name of its resource or kind.
+func withName(s policy.Selected, name string) policy.Selected {
 	if s.Resource != "" {
 		s.Resource = name
 	} else {

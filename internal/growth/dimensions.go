@@ -66,7 +66,7 @@ func lines(n int, text string) string {
 
 // dimensions are all dimensions.
 func dimensions() []dimension {
-	all := slices.Concat(ofLanguages(), ofObjects(), ofText, ofPolicies(), ofMutators(), ofRules(), ofTargets(), ofParams(), ofSecrets(), ofContext(), ofFindings(), ofRefusals(), ofGenerated(), ofCommands(), ofReports(), ofComparisons(), ofVerify(), ofConversions(), ofTests(), ofTerraform(), ofDecisions(), ofWebhooks(), ofTrees(), ofEditors())
+	all := slices.Concat(ofLanguages(), ofObjects(), ofText, ofPolicies(), ofMutators(), ofRules(), ofTargets(), ofParams(), ofSecrets(), ofContext(), ofFindings(), ofMistakes(), ofRefusals(), ofGenerated(), ofCommands(), ofReports(), ofComparisons(), ofVerify(), ofConversions(), ofTests(), ofTerraform(), ofDecisions(), ofWebhooks(), ofTrees(), ofEditors())
 	for i := range all {
 		if all[i].commands == nil {
 			all[i].commands = []string{"render", "diff", "explain", "check"}

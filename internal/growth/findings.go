@@ -28,15 +28,6 @@ func ofFindings() []dimension {
 				return admissionPolicy(fmt.Sprint("p-", i), "configmaps", apply(`has(object.metadata.nam) ? Object{} : Object{}`))
 			}), configMaps(1))
 		}},
-		{name: "findings/misspelt names", refusal: "error", n: 16, commands: []string{"check"}, files: func(n int) map[string]string {
-			return input(admissionPolicy("p", "configmaps", manyOf(n, `Object{metadata: Object.metadata{labels: {"a-#": objct.metadata.name}}}`)...), configMaps(1))
-		}},
-		{name: "findings/misspelt fields", n: 16, commands: []string{"check"}, files: func(n int) map[string]string {
-			return input(onConfigMaps(admissionPolicy("p", "configmaps", manyOf(n, `has(object.metadata.nam) ? Object{metadata: Object.metadata{labels: {"a-#": "b"}}} : Object{}`)...)), configMaps(1))
-		}},
-		{name: "findings/unquoted values", refusal: "error", n: 100, commands: []string{"check"}, files: func(n int) map[string]string {
-			return input(labelAll(), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: shop}\ndata:\n"+lines(n, "  key-#: #\n"))
-		}},
 		{name: "findings/random order", n: 25, files: func(n int) map[string]string {
 			return input(clusterPolicy("p", rule("r", "ConfigMap", "patchStrategicMerge: {data: {"+lines(n, `key-#: "{{ keys(request.object.data)[0] }}", `)+"}}")), configMaps(1))
 		}},
@@ -47,6 +38,21 @@ func ofFindings() []dimension {
 		}},
 		{name: "findings/unknown schemas", n: 16, files: func(n int) map[string]string {
 			return input(labelAll(), lines(n, "---\napiVersion: example.com/v1\nkind: Kind#\nmetadata: {name: k, namespace: shop}\nspec: {a: b}\n"))
+		}},
+	}
+}
+
+// ofMistakes are the dimensions of messages with fixes.
+func ofMistakes() []dimension {
+	return []dimension{
+		{name: "findings/misspelt names", refusal: "error", n: 16, commands: []string{"check"}, files: func(n int) map[string]string {
+			return input(admissionPolicy("p", "configmaps", manyOf(n, `Object{metadata: Object.metadata{labels: {"a-#": objct.metadata.name}}}`)...), configMaps(1))
+		}},
+		{name: "findings/misspelt fields", n: 16, commands: []string{"check"}, files: func(n int) map[string]string {
+			return input(onConfigMaps(admissionPolicy("p", "configmaps", manyOf(n, `has(object.metadata.nam) ? Object{metadata: Object.metadata{labels: {"a-#": "b"}}} : Object{}`)...)), configMaps(1))
+		}},
+		{name: "findings/unquoted values", refusal: "error", n: 100, commands: []string{"check"}, files: func(n int) map[string]string {
+			return input(labelAll(), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: shop}\ndata:\n"+lines(n, "  key-#: #\n"))
 		}},
 	}
 }

@@ -126,21 +126,26 @@ func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found
 	}
 	for _, m := range first {
 		if n := len(fitting[m.spot()]); n == len(versions) || !asks {
-			at := r.at(m.path)
-			switch {
-			case m.offset == atKey:
-				at = r.policy.document.Key(m.path)
-			case m.offset > 0:
-				at = r.policy.document.In(m.path, m.offset)
-			}
-			d := r.warning(at, m.path, m.code, m.text, "").Advised(m.advice)
-			if m.wants != nil {
-				d = r.policy.document.Requoted(d, m.value, m.wants.Fits)
-			}
-			found = append(found, d)
+			found = append(found, r.misfit(m))
 		}
 	}
 	return found
+}
+
+// misfit reports a misfit.
+func (r *rule) misfit(m misfit) source.Diagnostic {
+	at := r.at(m.path)
+	switch {
+	case m.offset == atKey:
+		at = r.policy.document.Key(m.path)
+	case m.offset > 0:
+		at = r.policy.document.In(m.path, m.offset)
+	}
+	d := r.warning(at, m.path, m.code, m.text, "").Advised(m.advice)
+	if m.wants != nil {
+		d = r.policy.document.Requoted(d, m.value, m.wants.Fits)
+	}
+	return d
 }
 
 // misfitsOf compares a part of a patch with the type of a field of a kind.
