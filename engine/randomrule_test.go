@@ -263,10 +263,17 @@ func (r random) ruleException(name string, of ingredients) string {
 		"exceptions": []any{map[string]any{"policyName": oneOf(r, name, name, "default/"+name), "ruleNames": oneOf(r, []any{"r0"}, []any{"r*", "autogen-r0"}, []any{"*"})}},
 	}
 	if conditions, isMap := (model{r: r, odd: of.odd, object: r.object(k)}).conditions().(map[string]any); isMap && r.chance(60) {
+		for _, list := range conditions {
+			for _, condition := range list.([]any) {
+				condition := condition.(map[string]any)
+				if operator := condition["operator"]; operator == "In" || operator == "NotIn" { // which an exception cannot have
+					condition["operator"] = fmt.Sprint("Any", operator)
+				}
+			}
+		}
 		spec["conditions"] = conditions
 	}
-	text := string(manifest.YAML(map[string]any{
+	return string(manifest.YAML(map[string]any{
 		"apiVersion": "kyverno.io/v2", "kind": "PolicyException", "metadata": map[string]any{"name": "x-" + name, "namespace": "default"}, "spec": spec,
 	}))
-	return strings.NewReplacer("operator: In\n", "operator: AnyIn\n", "operator: NotIn\n", "operator: AllNotIn\n").Replace(text) // it has no old ones
 }

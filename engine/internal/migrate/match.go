@@ -88,8 +88,8 @@ func (c *converter) constraints() error {
 	return c.blockConditions(n, blocks, all)
 }
 
-// namespacesKnown reports a namespaceSelector for kinds that have no namespace. To Kyverno, it
-// selects nothing there, and a MutatingPolicy compares it with other labels.
+// namespacesKnown reports a namespaceSelector for kinds that have no namespace. To Kyverno,
+// these have no labels there, and a MutatingPolicy does not compare it.
 func (c *converter) namespacesKnown(blocks []policy.Node) error {
 	for _, kind := range c.matched.kinds {
 		for _, block := range blocks {
