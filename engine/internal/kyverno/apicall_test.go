@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -106,6 +107,35 @@ func TestAPICallOfPolicy(t *testing.T) {
 	}
 }
 
+// TestConfigMapOfPolicy checks that a Policy can read only ConfigMaps of its own namespace, which an empty namespace means.
+func TestConfigMapOfPolicy(t *testing.T) {
+	for entry, want := range map[string]string{
+		"{name: none, namespace: \"{{ request.object.metadata.labels.x || '' }}\"}": "there is no ConfigMap shop/none in the input; give it as context",
+		"{name: none, namespace: other}":                                            "the ConfigMap must be in namespace shop, to which the policy is confined",
+	} {
+		s, _ := scopeOfEntry(t, "Policy", "configMap: "+entry)
+		_, err := s.query("x")
+		if got := errorText(err); strings.TrimPrefix(got, "context entry x: ") != want || !errors.As(err, new(*notGiven)) {
+			t.Errorf("%s: %s", entry, got)
+		}
+	}
+}
+
+// TestExceptionOperators refuses the operators that Kyverno's definition of exceptions does not have.
+func TestExceptionOperators(t *testing.T) {
+	for conditions, want := range map[string]int{
+		"{all: [{key: a, operator: AnyIn, value: a}]}":                                             0,
+		"{all: [{key: a, operator: In, value: a}], any: [{key: a, operator: NotEqual, value: a}]}": 2,
+		"[{key: a, operator: AnyIn, value: a}]":                                                    1,
+	} {
+		stream, _ := manifest.Read("exception", []byte("{apiVersion: kyverno.io/v2, kind: PolicyException, metadata: {name: x}, spec: {match: {any: [{resources: {kinds: [Pod]}}]}, exceptions: [{policyName: p, ruleNames: [r]}], conditions: "+conditions+"}}"))
+		r := newReader(stream.Documents()[0])
+		if r.exception(); len(r.doc.Problems) != want {
+			t.Errorf("%s: %v", conditions, r.doc.Problems)
+		}
+	}
+}
+
 // TestReads checks what a program reads, where its paths name it.
 func TestReads(t *testing.T) {
 	for path, want := range map[string][]policy.Read{
@@ -140,8 +170,13 @@ func errorText(err error) string {
 // of the rule has an entry x with an API call.
 func scopeOf(t *testing.T, kind, call string) (*scope, *[]source.Diagnostic) {
 	t.Helper()
-	text := "{apiVersion: kyverno.io/v1, kind: " + kind + ", metadata: {name: p, namespace: shop}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, context: [{name: x, apiCall: {" + call +
-		"}}], mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}}]}}"
+	return scopeOfEntry(t, kind, "apiCall: {"+call+"}")
+}
+
+func scopeOfEntry(t *testing.T, kind, entry string) (*scope, *[]source.Diagnostic) {
+	t.Helper()
+	text := "{apiVersion: kyverno.io/v1, kind: " + kind + ", metadata: {name: p, namespace: shop}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, context: [{name: x, " + entry +
+		"}], mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}}]}}"
 	stream, diagnostics := manifest.Read("policy", []byte(text))
 	if len(diagnostics) > 0 {
 		t.Fatal(diagnostics)
