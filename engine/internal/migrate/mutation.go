@@ -267,6 +267,8 @@ func (c *converter) canApply(n *node) bool {
 	switch {
 	case n.gone || n.union || t == nil || t.Preserve || t.Scalar == schema.Untyped:
 		return false
+	case n.isLeaf && holdsUndeclared(n.value, t): // which only a JSON Patch can write
+		return false
 	case n.isLeaf:
 		return isScalar(n) || (!t.IsList || t.List == schema.Atomic) && !(c.isNative && holdsAtomic(n.value, t))
 	case n.items != nil:
@@ -276,6 +278,20 @@ func (c *converter) canApply(n *node) bool {
 	}
 	_, patched := c.split(n)
 	return patched == nil
+}
+
+// holdsUndeclared reports whether a value has a field that a server drops.
+func holdsUndeclared(value any, t *schema.Type) bool {
+	switch value := value.(type) {
+	case keyed:
+		return slices.ContainsFunc(value, func(p pair) bool {
+			key, _ := p.key.constant.(string)
+			return lacks(t, key) || holdsUndeclared(p.value, t.FieldType(key))
+		})
+	case []any:
+		return slices.ContainsFunc(value, func(item any) bool { return holdsUndeclared(item, t.ItemType()) })
+	}
+	return false
 }
 
 // holdsAtomic reports whether a value has an atomic list, map or struct, which API servers

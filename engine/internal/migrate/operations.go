@@ -111,6 +111,10 @@ func (p patchText) texts(value, written any, path change.Path) (any, error) {
 		}
 		text, err := value.asText()
 		return text, within(err, path[2:]...)
+	case int64, float64, bool: // a constant of the context
+		if _, isText := written.(string); isText {
+			return p.texts(literal(value), written, path)
+		}
 	case []any:
 		for i := range value {
 			value[i] = replace(value[i], written.([]any)[i], path.Index(i))

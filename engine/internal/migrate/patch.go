@@ -270,6 +270,9 @@ func (b *builder) fields(s *scope, at patched, pattern map[string]any) (*node, e
 	n := &node{at: at.at}
 	switch pattern["$patch"] {
 	case "delete":
+		if len(b.path) == 0 {
+			return nil, noFormf("delete its fields", "$patch: delete for the whole object")
+		}
 		n.gone = true
 		return n, nil
 	case "replace":
