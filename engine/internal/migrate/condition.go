@@ -351,11 +351,7 @@ func amongTexts(key code, items []any) (expr.Expr, error) {
 		case key.kind == number && p.isNumber:
 			plain = append(plain, p.number)
 		case key.kind == boolean:
-			for _, b := range []bool{true, false} {
-				if wildcard.Match(constant, strconv.FormatBool(b)) {
-					plain = append(plain, b)
-				}
-			}
+			plain = append(plain, booleansLike(constant)...)
 		case key.kind == text && wildcard.Has(constant):
 			others = append(others, matchesWildcard(key.x, constant))
 		case key.kind == text:
@@ -374,6 +370,16 @@ func amongTexts(key code, items []any) (expr.Expr, error) {
 		others = append([]expr.Expr{oneOf(x, plain)}, others...)
 	}
 	return expr.Or(others...), nil
+}
+
+// booleansLike returns the booleans whose texts match a pattern.
+func booleansLike(pattern string) (found []any) {
+	for _, b := range []bool{true, false} {
+		if wildcard.Match(pattern, strconv.FormatBool(b)) {
+			found = append(found, b)
+		}
+	}
+	return found
 }
 
 var orders = map[string]string{"greaterthan": ">", "greaterthanorequals": ">=", "lessthan": "<", "lessthanorequals": "<="}

@@ -110,14 +110,19 @@ func (s *scope) call(n jmespath.Node) (code, error) {
 	if known.advice != "" {
 		s.rule.doubt(n.Name+"(): "+known.advice, "check that all values are ASCII")
 	}
-	result := computed(known.of(values), known.kind)
-	switch n.Name {
-	case "split":
-		result.itemKind = text
-	case "sort":
+	return known.result(args, values), nil
+}
+
+// result returns the value of the function for arguments, of which values are the expressions.
+func (c conversion) result(args []code, values []expr.Expr) code {
+	result := computed(c.of(values), c.kind)
+	if result.kind != list {
+		return result
+	}
+	if result.itemKind = text; args[0].kind != text { // a list that is sorted, not a text that is split
 		result.types, result.itemKind = args[0].types, args[0].itemKind
 	}
-	return result, nil
+	return result
 }
 
 // arguments returns the arguments of a function, which must have the kinds of its signature.
