@@ -15,13 +15,17 @@ import (
 // exception converts an exception from rules to an exception from the converted policies.
 func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnostic) {
 	spec := policy.NodeAt(d, "spec")
-	root := map[string]any{"match": spec.At("match").Value, "preconditions": spec.At("conditions").Value}
+	root := map[string]any{"match": spec.At("match").Value}
 	c := &converter{rule: kyverno.Rule{Document: d, Root: policy.Node{Value: root, Path: spec.Path}}, schemas: m.schemas}
 	for _, n := range slices.Concat(spec.At("match", "any").Items(), spec.At("match", "all").Items()) {
 		if operations := n.At("resources", "operations"); operations.Given() {
 			_ = c.refuse(operations.Path, "the operations of an exception, which Kyverno does not compare", "leave them out, or write them as a condition")
 			return nil, c.problems
 		}
+	}
+	if conditions := spec.At("conditions"); conditions.Given() {
+		_ = c.refuse(conditions.Path, "the conditions of an exception, which Kyverno does not apply if they fail", "write them into the conditions of the policy")
+		return nil, c.problems
 	}
 	var from []*converter
 	others := false
@@ -107,10 +111,5 @@ func (c *converter) exceptedBy() ([]condition, error) {
 	if !expr.Equal(matches, expr.True) {
 		conditions = append(conditions, condition{"match", matches})
 	}
-	s := &scope{rule: c, vars: map[string]code{}}
-	more, err := s.preconditions(c.rule.Root.At("preconditions"))
-	if err != nil {
-		return nil, c.failed(n.Path, err)
-	}
-	return append(conditions, numbered("condition", more)...), nil
+	return conditions, nil
 }

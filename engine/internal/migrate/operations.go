@@ -269,6 +269,9 @@ func (c *converter) pointed(s *scope, pointer string, l *loop, isNew bool) (code
 		return code{}, noFormf("begin it with /", "the path %q of an operation", pointer)
 	}
 	for i, key := range keys[1:] {
+		if key.text == "" {
+			return code{}, inText(noFormf("name a key", "an empty key, which Kyverno takes for null"), key.at)
+		}
 		isLast := i == len(keys)-2
 		if !isLast && writtenAsNull(at.types, key.text) {
 			return code{}, inText(noFormf("write the whole value, in a rule with a precondition", "a path through %s, which a server writes as null if it is missing", key.text), key.at)
