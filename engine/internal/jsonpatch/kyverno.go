@@ -202,7 +202,8 @@ func (d *document) replaceV5(op Operation) error {
 		return fmt.Errorf(noMember, op.Path, errMissing)
 	}
 	if _, _, err := get(d.parent(keys), last(keys)); err != nil {
-		return fmt.Errorf(failedFor, "remove", op.Path, err) // Kyverno's words
+		const removing = "remove" // in Kyverno's words
+		return fmt.Errorf(failedFor, removing, op.Path, err)
 	}
 	put(d.opened(keys), last(keys), op.written())
 	return nil
