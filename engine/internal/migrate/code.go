@@ -117,7 +117,7 @@ func kindOfType(t *schema.Type) kind {
 // field returns the code of a field of a value.
 func (c code) field(key string) code {
 	types, sure := fieldTypes(c.types, key)
-	sure = sure || c.path != nil && len(c.path.parts) == 0 && key == "metadata"
+	sure = sure || c.path != nil && len(c.path.parts) == 0 && slices.Contains([]string{"apiVersion", "kind", "metadata"}, key)
 	next := c.part(part{key: key}, types, sure)
 	next.isNull, next.unclear = c.isNull && sure, c.unclear || c.isNull && c.mayMiss() && !sure
 	if c.path != nil && writtenAsNull(c.types, key) {
