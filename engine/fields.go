@@ -66,6 +66,9 @@ func (s *Schemas) Values(kind gvk.Kind, path ...string) []string {
 		return []string{"false", "true"}
 	}
 	last := len(path) - 1
+	if last < 0 {
+		return nil
+	}
 	return itemOf(s.at(kind, path[:last])).Enum(path[last])
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -189,4 +190,25 @@ func (s *Set) policyKinds(name string) (group string, known []string) {
 		}
 	}
 	return strings.Join(groups, " or "), known
+}
+
+// missingIdentity reports that a document lacks a field that every object needs, or that the field is misspelt.
+func missingIdentity(d *manifest.Document, path change.Path) source.Diagnostic {
+	missing := source.Errorf(d.At(nil), "manifest-invalid", "the document has no %s", path)
+	object := d.Object()
+	for i := range path {
+		in, _ := path[:i].Get(object)
+		fields, _ := in.(map[string]any)
+		if _, ok := fields[path[i].Key]; ok {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			if source.Misspelt(key, []string{path[i].Key}) != "" {
+				missing.At = d.Key(path[:i].Key(key))
+				return missing.Advised(source.Meant(key, path[i].Key))
+			}
+		}
+		break
+	}
+	return missing.With("every Kubernetes object has apiVersion, kind and metadata.name (or generateName)")
 }

@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/builtin"
@@ -93,25 +90,4 @@ func checkIdentity(d *manifest.Document, l *loaded) []source.Diagnostic {
 		missing("metadata", "name")
 	}
 	return diagnostics
-}
-
-// missingIdentity reports that a document lacks a field that every object needs, or that the field is misspelt.
-func missingIdentity(d *manifest.Document, path change.Path) source.Diagnostic {
-	missing := source.Errorf(d.At(nil), "manifest-invalid", "the document has no %s", path)
-	object := d.Object()
-	for i := range path {
-		in, _ := path[:i].Get(object)
-		fields, _ := in.(map[string]any)
-		if _, ok := fields[path[i].Key]; ok {
-			continue
-		}
-		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			if source.Misspelt(key, []string{path[i].Key}) != "" {
-				missing.At = d.Key(path[:i].Key(key))
-				return missing.Advised(source.Meant(key, path[i].Key))
-			}
-		}
-		break
-	}
-	return missing.With("every Kubernetes object has apiVersion, kind and metadata.name (or generateName)")
 }

@@ -202,8 +202,7 @@ func (d *document) replaceV5(op Operation) error {
 		return fmt.Errorf(noMember, op.Path, errMissing)
 	}
 	if _, _, err := get(d.parent(keys), last(keys)); err != nil {
-		const removing = "remove" // in Kyverno's words
-		return fmt.Errorf(failedFor, removing, op.Path, err)
+		return fmt.Errorf("error in remove for path: '%s': %w", op.Path, err) // in Kyverno's words
 	}
 	put(d.opened(keys), last(keys), op.written())
 	return nil
