@@ -123,6 +123,9 @@ func (s *scope) condition(n policy.Node) (tested, error) {
 	}
 	x, err := s.compare(operator, sides[0], sides[1])
 	fails := slices.ContainsFunc(sides, s.rule.mayFail)
+	if expr.Equal(x, expr.True) || expr.Equal(x, expr.False) { // the result does not depend on the values, but errors of these count
+		x = expr.If(succeed(slices.DeleteFunc(sides, func(c code) bool { return !s.rule.mayFail(c) })), x, expr.False)
+	}
 	return tested{expr.And(given, x), fails}, s.rule.failed(n.Path, err)
 }
 

@@ -62,7 +62,11 @@ func (l *loop) guard(condition expr.Expr, patch map[string]any, all bool) (expr.
 		if err != nil {
 			return condition, placed(err, l.entry.Path)
 		}
-		condition = expr.And(some, condition)
+		if l.scope.rule.mayFail(l.list) { // a false condition must not hide that the list is missing
+			condition = expr.If(some, condition, expr.False)
+		} else {
+			condition = expr.And(some, condition)
+		}
 	}
 	if !all {
 		return condition, nil

@@ -148,7 +148,9 @@ func (c *converter) blockConditions(n policy.Node, blocks []policy.Node, all boo
 	if err != nil {
 		return err
 	}
-	c.matched.conditions = append(c.matched.conditions, condition{"exclude", expr.Not(x)})
+	if !expr.Equal(x, expr.False) {
+		c.matched.conditions = append(c.matched.conditions, condition{"exclude", expr.Not(x)})
+	}
 	return nil
 }
 
@@ -346,6 +348,9 @@ func (c *converter) kindsCondition(n policy.Node) expr.Expr {
 	var any []expr.Expr
 	for _, entry := range n.Texts() {
 		p := kyverno.ParseKind(entry)
+		if p.Subresource != "" && p.Subresource != "*" {
+			continue // the policy gets no requests for subresources
+		}
 		all := []expr.Expr{matchesWildcard(object.Select("kind"), p.Kind)}
 		switch {
 		case !wildcard.Has(p.Group + p.Version):
@@ -355,7 +360,7 @@ func (c *converter) kindsCondition(n policy.Node) expr.Expr {
 		}
 		any = append(any, expr.And(all...))
 	}
-	if len(any) == 0 {
+	if len(n.Items()) == 0 {
 		return expr.True
 	}
 	return expr.Or(any...)
