@@ -139,6 +139,11 @@ func (c *converter) blockConditions(n policy.Node, blocks []policy.Node, all boo
 	if !excluded.Given() {
 		return nil
 	}
+	return c.excludes(others, allOthers)
+}
+
+// excludes adds the condition that the blocks of an exclude do not match.
+func (c *converter) excludes(others []policy.Node, allOthers bool) error {
 	if slices.ContainsFunc(others, isEmptyBlock) { // such a block excludes nothing
 		if others = slices.DeleteFunc(others, isEmptyBlock); allOthers || len(others) == 0 {
 			return nil
