@@ -11,8 +11,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// retype returns what was probably meant by an expression that compiles, but to another type than is wanted.
-func (c *compiler) retype(text string, output, want *types.Type) source.Mend {
+// meantFor returns what was probably meant by an expression that compiles, but to another type than is wanted.
+func (c *compiler) meantFor(text string, output, want *types.Type) source.Mend {
 	env, err := c.complete()
 	if err != nil {
 		return source.Mend{}
@@ -32,16 +32,19 @@ func (c *compiler) retype(text string, output, want *types.Type) source.Mend {
 
 // results returns proposals for an expression whose result has another type than is wanted.
 func (m *mender) results(output, want *types.Type) []source.Mend {
-	patches, root := m.asPatches(), m.parsed.Expr()
+	root := m.parsed.Expr()
 	switch {
 	case want.IsExactType(patchesType) && output.IsExactType(objectType):
 		return []source.Mend{{Advice: "write it in applyConfiguration, with patchType: ApplyConfiguration"}}
 	case want.IsExactType(objectType) && (output.IsExactType(patchesType) || output.IsExactType(patchType)):
 		return []source.Mend{{Advice: "write it in jsonPatch, with patchType: JSONPatch"}}
 	case want.IsExactType(patchesType):
-		return append(proposals("write JSONPatch{…} in place of the maps", "Write JSONPatch in place of the maps", patches),
-			append(proposals("write it in a list", "Write it in a list", m.between("[", "]")),
-				proposals("write a list of JSONPatch{…} in place of the map", "Write a list of JSONPatch in place of the map", slices.Concat(m.between("[", "]"), patches))...)...)
+		inList := m.between("[", "]")
+		return slices.Concat(
+			m.inPlaceOfMaps(),
+			proposals("write it in a list", "Write it in a list", inList),
+			proposals("write a list of JSONPatch{…} in place of the map", "Write a list of JSONPatch in place of the map", slices.Concat(inList, m.asPatches())),
+		)
 	case want.IsExactType(objectType) && root.Kind() == ast.MapKind:
 		return proposals("write Object{…} in place of the map", "Write Object in place of the map", m.asStruct(root, "Object"))
 	case want.IsExactType(types.BoolType) && root.Kind() == ast.SelectKind:
@@ -76,13 +79,17 @@ func (m *mender) between(before, after string) (changes []source.Change) {
 
 // patches returns the mend that makes JSONPatches of maps, if it leaves fewer errors.
 func (m *mender) patches() source.Mend {
-	mends := proposals("write JSONPatch{…} in place of the maps", "Write JSONPatch in place of the maps", m.asPatches())
-	for _, mend := range mends {
+	for _, mend := range m.inPlaceOfMaps() {
 		if _, errors := m.try(mend.Changes); len(errors) < len(m.errors) {
 			return mend
 		}
 	}
 	return source.Mend{}
+}
+
+// inPlaceOfMaps returns the proposal to write JSONPatches in place of maps; none if no map has the keys of one.
+func (m *mender) inPlaceOfMaps() []source.Mend {
+	return proposals("write JSONPatch{…} in place of the maps", "Write JSONPatch in place of the maps", m.asPatches())
 }
 
 // asPatches returns the changes that make JSONPatches of the maps with the keys of one.

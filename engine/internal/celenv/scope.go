@@ -165,7 +165,7 @@ func (s *Scope) check(c *compiler, expression string, want *types.Type) (*ast.AS
 		return nil, compileError(expression, trimmed, s.env.host.words.compilation(issues.String()), issues, c.mend(trimmed, issues))
 	}
 	if output := checked.GetType(checked.Expr().ID()); want != nil && !output.IsExactType(want) {
-		mend := c.retype(trimmed, output, want).Shifted(strings.Index(expression, trimmed))
+		mend := c.meantFor(trimmed, output, want).Shifted(strings.Index(expression, trimmed))
 		return nil, &CompileError{Text: s.env.host.words.mismatch(want, output), Mend: mend}
 	}
 	return checked, nil
