@@ -147,7 +147,7 @@ func Main(ctx context.Context, process *Process) int {
 	}
 	given, err := parseFlags(c, args)
 	if errors.Is(err, errHelp) {
-		return p.write(func(w io.Writer) { c.help(c, w) })
+		return p.tell(func(w io.Writer) { c.help(c, w) })
 	}
 	if err == nil {
 		if problems := p.configure(&given); len(problems) > 0 {
@@ -215,6 +215,13 @@ func (p *Process) write(print func(w io.Writer)) int {
 	var b strings.Builder
 	print(&b)
 	return p.emit([]byte(b.String()), exitDone)
+}
+
+// tell is write for what a program asks without reading it, as to learn whether preadmit is installed.
+func (p *Process) tell(print func(w io.Writer)) int {
+	var b strings.Builder
+	print(&b)
+	return p.emitText([]byte(b.String()), exitDone)
 }
 
 // emit writes the output of a command. It returns status if that succeeds.

@@ -13,13 +13,13 @@ import (
 // help prints the help of a command, or of the program.
 func (p *Process) help(_ context.Context, given arguments) int {
 	if len(given.operands) == 0 {
-		return p.write(programHelp)
+		return p.tell(programHelp)
 	}
 	c := commandNamed(given.operands[0])
 	if c == nil {
 		return p.misused(unknownCommand(given.operands[0]), "preadmit --help")
 	}
-	return p.write(func(w io.Writer) { c.help(c, w) })
+	return p.tell(func(w io.Writer) { c.help(c, w) })
 }
 
 const programText = `preadmit runs the mutating policies of a Kubernetes cluster on manifests before they reach

@@ -39,7 +39,7 @@ func (p *Process) version(_ context.Context, given arguments) int {
 	var c config
 	given.apply(&c)
 	b := p.build()
-	return p.write(func(w io.Writer) {
+	return p.tell(func(w io.Writer) {
 		if c.options.Output == "json" {
 			encoder := json.NewEncoder(w)
 			encoder.SetIndent("", "  ")

@@ -37,6 +37,8 @@ func TestShell(t *testing.T) {
 		{"a closed output", `preadmit render -p p.yaml m/a.yaml >&-`, "", "standard output is closed", 2, true},
 		{"a closed output for a program", `preadmit diff -o json -p p.yaml m/a.yaml >&-`, "", "standard output is closed", 2, true},
 		{"a closed output of a function", `preadmit fn >&- <<< '{apiVersion: config.kubernetes.io/v1, kind: ResourceList, items: []}'`, "", "standard output is closed", 2, true},
+		{"a closed output of a version", `preadmit version >&-`, "", "", 0, true},
+		{"an output that a program ignores", `preadmit help 1<>/dev/null`, "", "", 0, false},
 		{"no output wanted", `preadmit render -p p.yaml m/a.yaml > /dev/null`, "", "", 0, false},
 		{"nothing to say into a closed output", `preadmit diff -p idle.yaml m/a.yaml >&-`, "", "", 0, true},
 		{"a full disk", `preadmit render -p p.yaml m/a.yaml > /dev/full`, "", "no space left", 2, true},
