@@ -170,9 +170,9 @@ func (k *Results) keep(r *run, _ *Outcome) []source.Diagnostic {
 		return nil
 	}
 	if k.kept == nil {
-		k.kept, k.made, k.times, k.layout = map[resultKey]*kept{}, map[*Manifest][]*Manifest{}, map[placed]int{}, layout{}
+		k.kept, k.made, k.times, k.layout = make(map[resultKey]*kept, len(r.jobs)), map[*Manifest][]*Manifest{}, make(map[placed]int, len(r.jobs)), layout{}
 	}
-	for object, n := range timesOf(r.jobs) {
+	for object, n := range r.times() {
 		k.times[object] += n
 	}
 	maps.Copy(k.layout, r.layout())
@@ -268,7 +268,7 @@ func (r *run) isRepeatable() bool {
 
 // timesOf counts how often files have an object.
 func timesOf(jobs []*job) map[placed]int {
-	times := map[placed]int{}
+	times := make(map[placed]int, len(jobs))
 	for _, j := range jobs {
 		if j.made == nil {
 			times[placedAt(j.document)]++
@@ -466,7 +466,7 @@ func (r *run) matching(object placed, requests func() []*policy.Request) []diges
 // knowing returns what a later run may know.
 func (r *run) knowing() known {
 	all := r.rules()
-	now := known{all.all, map[digest]decisive{}, map[placed][]digest{}}
+	now := known{all.all, make(map[digest]decisive, len(all.policies)), make(map[placed][]digest, len(r.jobs))}
 	for _, d := range all.policies {
 		now.policies[d.digest] = d
 	}

@@ -118,6 +118,7 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 		r.tell(source.Warningf(in.local[0].At(nil), "no-objects", "the input has no objects for a cluster, only such for client programs, so nothing changes").
 			With("in a kustomization, name preadmit under transformers; under generators, it does not see the resources"))
 	}
+	r.jobs = slices.Grow(r.jobs, len(in.manifests))
 	for i, d := range in.manifests {
 		r.jobs = append(r.jobs, &job{index: i, document: d, result: &Manifest{Document: d}, done: make(chan struct{})})
 	}
