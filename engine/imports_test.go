@@ -35,7 +35,7 @@ var ladder = [][]string{
 	{"engine/internal/migrate", "engine/internal/kyverno/reach"},
 	{"engine"},
 	{"engine/report", "internal/input", "internal/cluster"},
-	{"internal/triage", "internal/hookcall", "internal/editor"},
+	{"internal/triage", "internal/hookcall", "internal/editor", "internal/output"},
 	{"internal/settings", "internal/lsp"},
 	{"krmfn", "tfprovider", "engine/enginetest"},
 	{"krmfn/preadmit", "internal/growth", "tfprovider/terraform-provider-preadmit", "examples/library/admit"},

@@ -13,6 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/output"
 	"github.com/preadmit/preadmit/internal/settings"
 )
 
@@ -257,11 +258,11 @@ func (p *Process) tellStats(c *config, a *admission) {
 	var b bytes.Buffer
 	report.Prometheus(&b, a.outcome.Stats)
 	file := input.RealPath(p.absolute(c.options.StatsFile))
-	err := p.ledger.claim("the counts of --stats-file", file)
+	err := p.ledger.Claim("the counts of --stats-file", file)
 	if err == nil {
 		err = os.WriteFile(file, b.Bytes(), 0o666)
 	}
 	if err != nil {
-		a.add(unwritable(c.options.StatsFile, err))
+		a.add(output.Unwritable(c.options.StatsFile, err))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/internal/output"
 )
 
 const basePolicy = `apiVersion: kyverno.io/v1
@@ -347,7 +348,7 @@ func writeState(t *testing.T, dir string, documents []string) {
 // since returns what diff --base says in a directory.
 func since(t *testing.T, dir string, args []string, results *engine.Results) string {
 	var out bytes.Buffer
-	p := &Process{Dir: dir, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Run: RunProgram, Now: fakeClock(), ledger: newLedger(), callers: &callers{}}
+	p := &Process{Dir: dir, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Run: RunProgram, Now: fakeClock(), ledger: output.NewLedger(), callers: &callers{}}
 	given, err := parseFlags(commandNamed("diff"), args)
 	if err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func (f *files) templateArgs(c *config, release settings.Release) (args []string
 		}
 		set.fail(p, err)
 		ok = ok && err == nil
-		f.process.ledger.noteRead(name, input.RealPath(full))
+		f.process.ledger.NoteRead(name, input.RealPath(full))
 		args = append(args, "--values="+quoteCSV(full))
 	}
 	return append(args, "--", release.Name, "."), ok

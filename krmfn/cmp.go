@@ -64,7 +64,7 @@ func (p *Process) newApplication(c *config) *application {
 			if _, err := os.Stat(file); err != nil {
 				return false
 			}
-			p.ledger.noteRead(name, input.RealPath(file))
+			p.ledger.NoteRead(name, input.RealPath(file))
 			return true
 		})
 	})]

@@ -12,19 +12,19 @@
 //	output never goes to a file that was read, except manifests edited in place, and never
 //	outside of the output directory
 //
-// The files in order: command.go (Main and the commands), options.go (values of
-// options), flags.go, configuration.go, functionconfig.go and inline.go (options from the command
-// line, from the configuration file and from the functionConfig),
-// files.go (paths to files) and unseen.go (objects that only the cluster creates), ledger.go
-// (which files were read and which are written), policies.go (lone policies), admit.go (the
-// run), webhooks.go (who answers for webhooks), decide.go (what a team has decided about its findings), progress.go, transcript.go, render.go, write.go, rest.go (what --copy-others copies), sums.go, replace.go, lock_flock.go with
-// lock_other.go, and owner_unix.go with owner_other.go (manifests to files), view.go, pods.go
-// and fn.go (commands that print manifests), program.go (the only file that starts programs),
-// snapshot.go with snapshotfiles.go (what a cluster has), verify.go (what it answers), exec.go, cmp.go with helm.go and parameters.go (commands that run renderers), plugin.go
-// (kustomize's old plugins), explain.go, matrix.go, build.go, charts.go, charttests.go, kustomize.go, rendered.go and again.go (renders a repository), diff.go (reports
-// of a run) and base.go (of two states of a repository), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
-// kyvernoresult.go (tests of policies), convert.go, results.go, lsp.go with workspace.go, readings.go, refactor.go, accept.go and writetest.go (for editors), effective.go,
-// version.go, help.go, completion.go.
+// The files in order: command.go (Main and the commands), options.go (values of options), flags.go,
+// configuration.go, functionconfig.go and inline.go (options from the command line, from the configuration
+// file and from the functionConfig), files.go (paths to files) and unseen.go (objects that only the cluster
+// creates), policies.go (lone policies), admit.go (the run), webhooks.go (who answers for webhooks), decide.go
+// (what a team has decided about its findings), progress.go, transcript.go, render.go, write.go and rest.go
+// (manifests to files, and what --copy-others copies), view.go, pods.go and fn.go (commands that print
+// manifests), program.go (the only file that starts programs), snapshot.go with snapshotfiles.go (what a
+// cluster has), verify.go (what it answers), exec.go, cmp.go with helm.go and parameters.go (commands that run
+// renderers), plugin.go (kustomize's old plugins), explain.go, matrix.go, build.go, charts.go, charttests.go,
+// kustomize.go, rendered.go and again.go (renders a repository), diff.go (reports of a run) and base.go (of two
+// states of a repository), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
+// kyvernoresult.go (tests of policies), convert.go, results.go, lsp.go with workspace.go, readings.go,
+// refactor.go, accept.go and writetest.go (for editors), effective.go, version.go, help.go, completion.go.
 package krmfn
 
 import (
@@ -39,10 +39,10 @@ import (
 	"time"
 
 	"github.com/preadmit/preadmit/engine"
-
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/output"
 	"github.com/preadmit/preadmit/internal/settings"
 )
 
@@ -72,7 +72,7 @@ type Process struct {
 	// Build describes the program; it may be nil.
 	Build *debug.BuildInfo
 
-	ledger  *ledger
+	ledger  *output.Ledger
 	callers *callers
 	// buffers are the texts of files that are open in an editor; see input.Reader.
 	buffers map[string]string
@@ -127,7 +127,7 @@ func commands() []command {
 func Main(ctx context.Context, process *Process) int {
 	p := new(Process)
 	*p = *process
-	p.ledger, p.callers, p.Stderr = newLedger(), &callers{}, shareable(p.Stderr)
+	p.ledger, p.callers, p.Stderr = output.NewLedger(), &callers{}, shareable(p.Stderr)
 	if len(p.Args) == 0 {
 		return p.function(ctx, arguments{bare: true})
 	}
@@ -245,11 +245,7 @@ func (p *Process) emitFrom(empty bool, status int, write func(io.Writer) error) 
 		err = write(p.Stdout)
 	}
 	if err != nil {
-		d := source.Errorf(source.Position{}, "output-unwritable", "the output could not be written: %v", err)
-		var refused *refusal
-		if errors.As(err, &refused) {
-			d = d.With(refused.advice)
-		}
+		d := source.Errorf(source.Position{}, "output-unwritable", "the output could not be written: %v", err).With(output.Advice(err))
 		fmt.Fprintf(p.Stderr, "preadmit: %s\n", d)
 		return exitInvalid
 	}
@@ -270,9 +266,9 @@ func (p *Process) checkStdout(empty bool) error {
 	case empty:
 		return nil
 	case p.StdoutIsClosed:
-		return &refusal{"standard output is closed, or is " + os.DevNull + " opened for reading and writing", "to discard the output, redirect it with > " + os.DevNull}
+		return output.Refuse("standard output is closed, or is "+os.DevNull+" opened for reading and writing", "to discard the output, redirect it with > "+os.DevNull)
 	}
-	return p.ledger.checkStream(p.Stdout)
+	return p.ledger.CheckStream(p.Stdout)
 }
 
 // report prints diagnostics on standard error. If there are errors, the first line counts

@@ -117,7 +117,7 @@ func (p *Process) readConfiguration(name, full string) (*settings.File, []source
 		}
 		return nil, []source.Diagnostic{source.Errorf(source.Position{File: name}, "path-unreadable", "the configuration file cannot be read: %v", err)}
 	}
-	p.ledger.noteRead(name, input.RealPath(full))
+	p.ledger.NoteRead(name, input.RealPath(full))
 	return settings.ReadFile(name, input.RealPath(filepath.Dir(full)), input.NewFile(name, data).Text, configured())
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/output"
 	"github.com/preadmit/preadmit/internal/settings"
 	"github.com/preadmit/preadmit/internal/triage"
 )
@@ -372,12 +373,12 @@ func (d *decisions) writeBaseline(ctx context.Context, c *config) int {
 	if d.baseline == nil || !c.options.WriteBaseline {
 		return exitDone
 	}
-	r := &replacement{name: d.baseline.name, real: d.baseline.real, within: filepath.Dir(d.baseline.real), data: d.baseline.entries.Text(), origin: d.baseline.text, unseen: d.baseline.text == nil}
+	r := &output.File{Name: d.baseline.name, Real: d.baseline.real, Within: filepath.Dir(d.baseline.real), Data: d.baseline.entries.Text(), Origin: d.baseline.text, Unseen: d.baseline.text == nil}
 	var problems []source.Diagnostic
-	if err := d.process.ledger.claim("the baseline", r.real); err != nil {
-		problems = r.note(nil, err)
+	if err := d.process.ledger.Claim("the baseline", r.Real); err != nil {
+		problems = append(problems, output.Unwritable(r.Name, err))
 	}
-	if _, problems = d.process.replaceAll(ctx, []*replacement{r}, problems, nil); len(problems) > 0 {
+	if _, problems = output.Write(ctx, []*output.File{r}, problems, nil, d.process.Stderr); len(problems) > 0 {
 		d.process.report(problems, "nothing written", c.options.Verbose)
 		return exitInvalid
 	}

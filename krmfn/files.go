@@ -58,7 +58,7 @@ type fileSet struct {
 // files returns a reader of the files of a config.
 func (p *Process) files(c *config) *files {
 	return &files{process: p, reader: &input.Reader{
-		Dir: p.Dir, Ignore: c.options.Ignore, IgnoreDir: p.ignoreDir(&c.given), Limit: limit.Input{Bytes: int(c.options.InputLimit)}, Note: p.ledger.noteRead, Buffers: p.buffers,
+		Dir: p.Dir, Ignore: c.options.Ignore, IgnoreDir: p.ignoreDir(&c.given), Limit: limit.Input{Bytes: int(c.options.InputLimit)}, Note: p.ledger.NoteRead, Buffers: p.buffers,
 	}}
 }
 
@@ -126,7 +126,7 @@ func (s *fileSet) addStdin(p path) {
 		}
 		stdin := input.NewFile("-", data)
 		s.files.stdin = &stdin
-		s.files.process.ledger.noteStream("standard input", s.files.process.Stdin)
+		s.files.process.ledger.NoteStream("standard input", s.files.process.Stdin)
 	}
 	if s.set.First("-") {
 		s.set.Files = append(s.set.Files, *s.files.stdin)

@@ -15,6 +15,8 @@ import (
 	"testing/iotest"
 	"time"
 	"unicode/utf16"
+
+	"github.com/preadmit/preadmit/internal/output"
 )
 
 // tree creates files, or symbolic links for texts that start with "-> ".
@@ -46,7 +48,7 @@ func makeFile(t *testing.T, dir, name, text string) {
 
 // readNames reads paths and returns the names of the files and the errors.
 func readNames(dir string, paths ...path) (names, problems []string) {
-	f := (&Process{Dir: dir, ledger: newLedger()}).files(&config{})
+	f := (&Process{Dir: dir, ledger: output.NewLedger()}).files(&config{})
 	set := f.set()
 	set.addAll(paths)
 	for _, file := range set.set.Files {
@@ -158,7 +160,7 @@ func TestConfinement(t *testing.T) {
 	} {
 		for _, work := range []string{"work", "entry"} { // the working directory may be a link itself
 			work := filepath.Join(dir, work)
-			f := (&Process{Dir: work, ledger: newLedger()}).files(&config{})
+			f := (&Process{Dir: work, ledger: output.NewLedger()}).files(&config{})
 			set := f.set()
 			set.addAll([]path{{name: name, base: work, within: &bounds{dirs: []string{work}, names: "the working directory and of the package"}}})
 			var got string

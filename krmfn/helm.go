@@ -118,7 +118,7 @@ func (a *application) helmArgs(f *files) ([]string, bool) {
 			full, err = f.reader.Contained(name.input(), full)
 		}
 		set.fail(name, err)
-		p.ledger.noteRead(name.name, full)
+		p.ledger.NoteRead(name.name, full)
 		add("--values", quoteCSV(full))
 	}
 	if c.chartValues != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/output"
 	"github.com/preadmit/preadmit/internal/settings"
 )
 
@@ -42,7 +43,7 @@ func configOf(t *testing.T, text string) config {
 // configOfFile returns the config of a configuration file with an option of a command.
 func configOfFile(t *testing.T, command, name, value string) config {
 	t.Helper()
-	p := &Process{Dir: t.TempDir(), ledger: newLedger()}
+	p := &Process{Dir: t.TempDir(), ledger: output.NewLedger()}
 	makeFile(t, p.Dir, settings.FileName, fmt.Sprintf("commands: {%s: {%s: %s}}", command, name, value))
 	given := arguments{command: command}
 	if problems := p.configure(&given); len(problems) > 0 {

@@ -45,7 +45,7 @@ func (f *files) readPluginConfig(file string, c *config) {
 		f.diagnostics = append(f.diagnostics, source.Errorf(source.Position{}, "path-unreadable", "the configuration of the plugin: %v", err))
 		return
 	}
-	f.process.ledger.noteRead("configuration", input.RealPath(file))
+	f.process.ledger.NoteRead("configuration", input.RealPath(file))
 	stream, diagnostics := manifest.Read("configuration", data)
 	f.diagnostics = append(f.diagnostics, diagnostics...)
 	for _, d := range stream.Documents() {

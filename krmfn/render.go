@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/output"
 )
 
 const (
@@ -33,7 +34,7 @@ func (p *Process) render(ctx context.Context, given arguments) int {
 func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*manifest.Stream) int {
 	recorded, transcript, err := p.withTranscript(c.options.Report)
 	if err != nil {
-		p.report([]source.Diagnostic{unwritable(c.options.Report, err)}, noOutput, false)
+		p.report([]source.Diagnostic{output.Unwritable(c.options.Report, err)}, noOutput, false)
 		return exitInvalid
 	}
 	f := recorded.files(c)
@@ -42,7 +43,7 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 	p.decide(ctx, c, a, nil, true)
 	c.requirePolicies(a.diagnostics)
 	if err := transcript.claim(p.ledger); err != nil {
-		a.add(unwritable(c.options.Report, err))
+		a.add(output.Unwritable(c.options.Report, err))
 	}
 	recorded.report(a.diagnostics, noOutput, c.options.Verbose)
 	status := a.status()
@@ -52,7 +53,7 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 	}
 	p.closeCallers() // their last words belong to the transcript
 	if err := transcript.Close(); err != nil {
-		p.report([]source.Diagnostic{unwritable(c.options.Report, err)}, "these messages are not in the file", false)
+		p.report([]source.Diagnostic{output.Unwritable(c.options.Report, err)}, "these messages are not in the file", false)
 		status = exitInvalid
 	}
 	if status != exitDone || toFiles {

@@ -9,26 +9,27 @@ import (
 
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/output"
 )
 
 // copies returns the files and links that --copy-others writes to the output directory.
-func (p *Process) copies(c *config, f *files) (found []*replacement, problems []source.Diagnostic) {
+func (p *Process) copies(c *config, f *files) (found []*output.File, problems []source.Diagnostic) {
 	if f.rest == nil {
 		return nil, nil
 	}
-	add := func(r *replacement, what, below string) {
-		r.name = filepath.ToSlash(filepath.Join(c.options.OutputDir, below))
-		if err := p.place(c, r, what); err != nil {
-			problems = append(problems, unwritable(r.name, err))
+	add := func(to *output.File, what, below string) {
+		to.Name = filepath.ToSlash(filepath.Join(c.options.OutputDir, below))
+		if err := p.place(c, to, what); err != nil {
+			problems = append(problems, output.Unwritable(to.Name, err))
 			return
 		}
-		found = append(found, r)
+		found = append(found, to)
 	}
 	for _, file := range f.rest.Files {
-		add(&replacement{data: file.Data, exact: modeFor(file)}, file.Name, file.Below)
+		add(&output.File{Data: file.Data, Exact: modeFor(file)}, file.Name, file.Below)
 	}
 	for _, link := range f.rest.Links {
-		add(&replacement{data: []byte(link.Target), exact: fs.ModeSymlink}, link.Name, link.Below)
+		add(&output.File{Data: []byte(link.Target), Exact: fs.ModeSymlink}, link.Name, link.Below)
 	}
 	return found, problems
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/preadmit/preadmit/internal/output"
 )
 
 // kustomized is a tree with all that a kustomization reads besides manifests.
@@ -120,7 +122,7 @@ func TestCopyOthersFollows(t *testing.T) {
 			t.Fatalf("status %d\n%s, expected %s", status, &stderr, c.said)
 		}
 		in, out := contentsIn(t, filepath.Join(dir, "in")), contentsIn(t, filepath.Join(dir, "out"))
-		delete(out, sumsName)
+		delete(out, output.SumsName)
 		if !maps.Equal(in, out) {
 			t.Errorf("the copy has %q, the original %q", out, in)
 		}
@@ -135,7 +137,7 @@ func copied(t *testing.T, dir string, args ...string) (status int, said string, 
 	status = Main(context.Background(), p)
 	if isFile(filepath.Join(dir, "out")) {
 		files = contentsIn(t, filepath.Join(dir, "out"))
-		delete(files, sumsName)
+		delete(files, output.SumsName)
 	}
 	return status, stderr.String(), files
 }
@@ -263,7 +265,7 @@ func TestCopyOthersKilled(t *testing.T) {
 		go func() { done <- run.Wait() }()
 		for count := 0; count < after && len(done) == 0; {
 			found, _ := filepath.Glob(filepath.Join(dir, "out", "*", "*")) // the pattern is valid
-			staged, _ := filepath.Glob(filepath.Join(dir, "out", stagedPrefix+"*"))
+			staged, _ := filepath.Glob(filepath.Join(dir, "out", ".preadmit-staged-*"))
 			count = len(found) + len(staged)
 		}
 		_ = run.Process.Kill() // it may have ended

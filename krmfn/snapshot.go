@@ -13,6 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/cluster"
+	"github.com/preadmit/preadmit/internal/output"
 	"github.com/preadmit/preadmit/internal/settings"
 )
 
@@ -37,7 +38,7 @@ func (p *Process) snapshot(ctx context.Context, given arguments) int {
 	}
 	out, err := openSnapshot(ctx, p.absolute(c.options.Output), c.options.Output, p.Stderr)
 	if err != nil {
-		p.report([]source.Diagnostic{unwritable(c.options.Output, err)}, nothingWritten, false)
+		p.report([]source.Diagnostic{output.Unwritable(c.options.Output, err)}, nothingWritten, false)
 		return exitInvalid
 	}
 	defer out.close()

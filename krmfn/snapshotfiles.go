@@ -15,6 +15,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/cluster"
+	"github.com/preadmit/preadmit/internal/output"
 )
 
 // snapshotMark is the first line of the files of snapshots. Other files are neither replaced nor
@@ -26,7 +27,7 @@ type snapshotFiles struct {
 	// name is the directory or file for messages. single is the name of the file, or "" if every
 	// object has its own.
 	name, single string
-	place        *lockedDirectory
+	place        *output.Directory
 	staged       []stagedObject
 	// file is the temporary file of a single file.
 	file             *os.File
@@ -46,19 +47,9 @@ func openSnapshot(ctx context.Context, full, name string, say io.Writer) (*snaps
 	if ext := filepath.Ext(full); ext == ".yaml" || ext == ".yml" {
 		dir, s.single = filepath.Dir(full), filepath.Base(full)
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	s.place = &lockedDirectory{root: root}
-	if err := s.place.acquire(ctx, name, say); err != nil {
-		root.Close()
-		return nil, err
-	}
-	return s, nil
+	var err error
+	s.place, err = output.Lock(ctx, dir, name, say)
+	return s, err
 }
 
 // put adds an object.
@@ -71,7 +62,7 @@ func (s *snapshotFiles) put(o cluster.Stored) error {
 	if o.Private {
 		mode = 0o600
 	}
-	file, name, err := s.place.create(mode)
+	file, name, err := s.place.Create(mode)
 	if err != nil {
 		return err
 	}
@@ -84,7 +75,7 @@ func (s *snapshotFiles) put(o cluster.Stored) error {
 func (s *snapshotFiles) append(text []byte, private bool) (err error) {
 	if s.file == nil {
 		one := stagedObject{path: s.single}
-		if s.file, one.temporary, err = s.place.create(0o666); err != nil {
+		if s.file, one.temporary, err = s.place.Create(0o666); err != nil {
 			return err
 		}
 		s.staged = append(s.staged, one)
@@ -104,7 +95,7 @@ func (s *snapshotFiles) append(text []byte, private bool) (err error) {
 func (s *snapshotFiles) commit() (problems []source.Diagnostic) {
 	if s.file != nil {
 		if err := s.file.Close(); err != nil {
-			return append(problems, unwritable(s.name, err))
+			return append(problems, output.Unwritable(s.name, err))
 		}
 	}
 	changed, problems := s.compare()
@@ -112,12 +103,12 @@ func (s *snapshotFiles) commit() (problems []source.Diagnostic) {
 		return problems
 	}
 	for _, one := range changed {
-		err := s.place.root.MkdirAll(slashpath.Dir(one.path), 0o777)
+		err := s.place.Root.MkdirAll(slashpath.Dir(one.path), 0o777)
 		if err == nil || errors.Is(err, fs.ErrExist) {
-			err = s.place.root.Rename(one.temporary, one.path)
+			err = s.place.Root.Rename(one.temporary, one.path)
 		}
 		if err != nil {
-			problems = append(problems, unwritable(s.nameOf(one.path), err))
+			problems = append(problems, output.Unwritable(s.nameOf(one.path), err))
 			continue
 		}
 		s.written++
@@ -137,23 +128,23 @@ func (s *snapshotFiles) nameOf(below string) string {
 }
 
 // errForeign is the error for a file that no snapshot has written.
-var errForeign = &refusal{"no snapshot has written the file", "move it away, or name another directory"}
+var errForeign = output.Refuse("no snapshot has written the file", "move it away, or name another directory")
 
 // compare returns the files whose contents differ from those in the directory.
 func (s *snapshotFiles) compare() (changed []stagedObject, problems []source.Diagnostic) {
 	for _, one := range s.staged {
-		before, err := s.place.root.ReadFile(one.path)
+		before, err := s.place.Root.ReadFile(one.path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			problems = append(problems, unwritable(s.nameOf(one.path), err))
+			problems = append(problems, output.Unwritable(s.nameOf(one.path), err))
 			continue
 		case !bytes.HasPrefix(before, []byte(snapshotMark)):
-			problems = append(problems, unwritable(s.nameOf(one.path), errForeign))
+			problems = append(problems, output.Unwritable(s.nameOf(one.path), errForeign))
 			continue
 		default:
-			after, err := s.place.root.ReadFile(one.temporary)
-			info, wrong := s.place.root.Stat(one.path)
+			after, err := s.place.Root.ReadFile(one.temporary)
+			info, wrong := s.place.Root.Stat(one.path)
 			if err == nil && wrong == nil && bytes.Equal(before, after) && (!one.private || info.Mode().Perm()&0o077 == 0) {
 				continue
 			}
@@ -170,30 +161,30 @@ func (s *snapshotFiles) removeOthers() (problems []source.Diagnostic) {
 	for _, one := range s.staged {
 		kept[one.path] = true
 	}
-	err := fs.WalkDir(s.place.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(s.place.Root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() || kept[name] || slashpath.Ext(name) != ".yaml" || strings.HasPrefix(e.Name(), ".") || !s.isMarked(name) {
 			return err
 		}
-		if err := s.place.root.Remove(name); err != nil {
+		if err := s.place.Root.Remove(name); err != nil {
 			return err
 		}
 		s.removed++
 		for dir := slashpath.Dir(name); dir != "."; dir = slashpath.Dir(dir) {
-			if s.place.root.Remove(dir) != nil {
+			if s.place.Root.Remove(dir) != nil {
 				break // it is not empty
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		problems = append(problems, unwritable(s.name, err))
+		problems = append(problems, output.Unwritable(s.name, err))
 	}
 	return problems
 }
 
 // isMarked reports whether a snapshot has written a file.
 func (s *snapshotFiles) isMarked(name string) bool {
-	file, err := s.place.root.Open(name)
+	file, err := s.place.Root.Open(name)
 	if err != nil {
 		return false
 	}
@@ -209,7 +200,7 @@ func (s *snapshotFiles) close() {
 		s.file.Close()
 	}
 	for _, one := range s.staged {
-		_ = s.place.root.Remove(one.temporary)
+		_ = s.place.Root.Remove(one.temporary)
 	}
-	s.place.close()
+	s.place.Close()
 }

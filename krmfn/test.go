@@ -20,6 +20,7 @@ import (
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/output"
 )
 
 // The names of the files that contain tests.
@@ -52,7 +53,7 @@ type tester struct {
 type rewrite struct {
 	index int
 	dir   string
-	file  *replacement
+	file  *output.File
 }
 
 // test runs the tests in directories.
@@ -239,7 +240,7 @@ func (t *tester) judge(r *testRun, dir, name, denied string) string {
 	}
 	got := texts(r.manifests)
 	if t.config.options.Update {
-		t.rewrites = append(t.rewrites, rewrite{len(t.cases), dir, &replacement{name: name, data: []byte(got)}})
+		t.rewrites = append(t.rewrites, rewrite{len(t.cases), dir, &output.File{Name: name, Data: []byte(got)}})
 		return ""
 	}
 	want, err := new(limit.Input).ReadFile(filepath.Join(dir, name))
@@ -254,16 +255,16 @@ func (t *tester) judge(r *testRun, dir, name, denied string) string {
 func (t *tester) writeExpected() {
 	texts := map[string][]byte{} // by paths
 	for _, u := range t.rewrites {
-		file := filepath.Join(u.dir, u.file.name)
-		if text, ok := texts[input.RealPath(file)]; ok && bytes.Equal(text, u.file.data) {
+		file := filepath.Join(u.dir, u.file.Name)
+		if text, ok := texts[input.RealPath(file)]; ok && bytes.Equal(text, u.file.Data) {
 			continue // another test has written the same text
 		}
 		var problems []source.Diagnostic
-		if err := t.process.placeBelow(u.file, "the output of test "+t.cases[u.index].Name, file, u.dir); err != nil {
-			problems = u.file.note(nil, err)
+		if err := t.process.ledger.PlaceBelow(u.file, "the output of test "+t.cases[u.index].Name, file, u.dir); err != nil {
+			problems = []source.Diagnostic{output.Unwritable(u.file.Name, err)}
 		} else {
-			texts[u.file.real] = u.file.data
-			_, problems = t.process.replaceAll(t.ctx, []*replacement{u.file}, nil, nil)
+			texts[u.file.Real] = u.file.Data
+			_, problems = output.Write(t.ctx, []*output.File{u.file}, nil, nil, t.process.Stderr)
 		}
 		for _, d := range problems {
 			t.cases[u.index].Failure += d.At.String() + ": " + d.Text() + "\n"

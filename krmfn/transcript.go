@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/output"
 )
 
 // transcript is a file with a copy of the messages on standard error, for clients that do not
@@ -47,11 +48,11 @@ func (t *transcript) open() (err error) {
 }
 
 // claim reserves the file for the transcript. It fails if the file was read.
-func (t *transcript) claim(l *ledger) error {
+func (t *transcript) claim(l *output.Ledger) error {
 	if t.file == nil {
 		return nil
 	}
-	err := l.claim("the messages of --report", t.real)
+	err := l.Claim("the messages of --report", t.real)
 	t.refused = err != nil
 	return err
 }
@@ -67,7 +68,7 @@ func (t *transcript) Close() error {
 		return t.file.Close()
 	}
 	var err error
-	if regular(t.file) != nil {
+	if output.Regular(t.file) != nil {
 		err = t.file.Truncate(0)
 	}
 	if err == nil {

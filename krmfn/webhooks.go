@@ -13,6 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/hookcall"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/output"
 )
 
 // callers are the webhooks of --webhook, for all runs of a command, with their answers.
@@ -100,14 +101,14 @@ func (p *Process) tellWebhooks(ctx context.Context, c *config, a *admission) {
 	}
 	name := c.options.RecordWebhooks
 	real := input.RealPath(p.absolute(name))
-	r := &replacement{name: name, real: real, within: filepath.Dir(real), data: document, exact: 0o600}
+	r := &output.File{Name: name, Real: real, Within: filepath.Dir(real), Data: document, Exact: 0o600}
 	if p.callers.recorded == nil {
-		if err := p.ledger.claim("the recorded answers", real); err != nil {
-			a.add(r.note(nil, err)...)
+		if err := p.ledger.Claim("the recorded answers", real); err != nil {
+			a.add(output.Unwritable(name, err))
 			return
 		}
 	}
-	if _, problems := p.replaceAll(ctx, []*replacement{r}, nil, nil); len(problems) > 0 {
+	if _, problems := output.Write(ctx, []*output.File{r}, nil, nil, p.Stderr); len(problems) > 0 {
 		a.add(problems...)
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/preadmit/preadmit/internal/editor"
 	"github.com/preadmit/preadmit/internal/input"
 	"github.com/preadmit/preadmit/internal/lsp"
+	"github.com/preadmit/preadmit/internal/output"
 	"github.com/preadmit/preadmit/internal/settings"
 )
 
@@ -81,7 +82,7 @@ func (p *Process) workspace(dir string, operands []string) *workspace {
 // Check implements lsp.Workspace.
 func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.Analysis {
 	p := w.process
-	p.ledger, p.callers, p.buffers, p.results, p.readings = newLedger(), &callers{}, map[string]string{}, w.results, w.readings.again()
+	p.ledger, p.callers, p.buffers, p.results, p.readings = output.NewLedger(), &callers{}, map[string]string{}, w.results, w.readings.again()
 	for path, text := range buffers {
 		p.buffers[input.RealPath(path)] = text
 	}
@@ -249,7 +250,7 @@ func (w *workspace) Read(path string) string {
 	if last := w.last.Load(); last != nil && last.streams[path] != nil {
 		return last.streams[path].Text()
 	}
-	p := Process{Dir: w.process.Dir, ledger: newLedger()}
+	p := Process{Dir: w.process.Dir, ledger: output.NewLedger()}
 	set := p.files(&config{}).reader.NewSet()
 	if len(set.Add(input.Path{Name: path})) > 0 || len(set.Files) == 0 {
 		return ""

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/output"
 	"github.com/preadmit/preadmit/internal/settings"
 )
 
@@ -133,51 +134,11 @@ func TestInPlaceTouches(t *testing.T) {
 	}
 }
 
-// TestReplaceAll shows that files are replaced only if all can be, and that a failed attempt leaves
-// no files.
-func TestReplaceAll(t *testing.T) {
-	dir := tree(t, map[string]string{
-		"a.yaml":      "old",
-		"file":        "no directory",
-		"dir/x":       "in the way",
-		".preadmit-0": "not ours",
-	})
-	at := func(name string) *replacement {
-		return &replacement{name: name, real: filepath.Join(dir, name), data: []byte("new")}
-	}
-	for _, c := range []struct {
-		name         string
-		replacements []*replacement
-		wantWritten  int
-		want         string
-	}{
-		{"a directory that cannot be made", []*replacement{at("a.yaml"), at("new.yaml"), at("file/b.yaml")}, 0, "file/b.yaml: error[path-unwritable]: not a directory"},
-		{"all", []*replacement{at("a.yaml"), at("new.yaml")}, 2, ""},
-		{"a directory in the way", []*replacement{at("dir"), at("a.yaml")}, 0, "dir: error[path-unwritable]: it is not a regular file"},
-	} {
-		before := filesIn(t, dir)
-		written, problems := new(Process).replaceAll(context.Background(), c.replacements, nil, nil)
-		var messages []string
-		for _, d := range problems {
-			messages = append(messages, d.String())
-		}
-		if got := strings.Join(messages, "\n"); written != c.wantWritten || got != c.want {
-			t.Errorf("%s: %d written, %q; want %d, %q", c.name, written, got, c.wantWritten, c.want)
-		}
-		for name, text := range filesIn(t, dir) {
-			isTarget := slices.ContainsFunc(c.replacements, func(r *replacement) bool { return r.name == name })
-			if want := before[name]; text != want && (c.wantWritten == 0 || !isTarget || text != "new") {
-				t.Errorf("%s: %s has %q", c.name, name, text)
-			}
-		}
-	}
-}
-
 // TestInPlaceMeanwhile shows that a file that changed during the run is not overwritten.
 func TestInPlaceMeanwhile(t *testing.T) {
 	dir := tree(t, map[string]string{"policy.txt": teamPolicy, "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
 	var stderr bytes.Buffer
-	p := &Process{Dir: dir, Stderr: &stderr, ledger: newLedger()}
+	p := &Process{Dir: dir, Stderr: &stderr, ledger: output.NewLedger()}
 	c := config{options: settings.Config{InPlace: true}}
 	f := p.files(&c)
 	streams := f.stream([]string{"a.yaml"}, &c)
@@ -197,7 +158,7 @@ func TestInPlaceTwice(t *testing.T) {
 	var runs []func() int
 	var stderr bytes.Buffer
 	for range 2 {
-		p := &Process{Dir: dir, Stderr: &stderr, ledger: newLedger()}
+		p := &Process{Dir: dir, Stderr: &stderr, ledger: output.NewLedger()}
 		c := config{options: settings.Config{InPlace: true}}
 		c.documents[settings.Policies].paths = []path{{name: "policy.yaml"}}
 		f := p.files(&c)
@@ -224,7 +185,7 @@ func TestInPlaceMeanwhileMany(t *testing.T) {
 	dir := tree(t, texts)
 	for _, verbose := range []bool{false, true} {
 		var stderr bytes.Buffer
-		p := &Process{Dir: dir, Stderr: &stderr, ledger: newLedger()}
+		p := &Process{Dir: dir, Stderr: &stderr, ledger: output.NewLedger()}
 		c := config{options: settings.Config{InPlace: true, Verbose: verbose}}
 		f := p.files(&c)
 		streams := f.stream([]string{"d"}, &c)
@@ -241,68 +202,6 @@ func TestInPlaceMeanwhileMany(t *testing.T) {
 		}
 		for name, text := range texts {
 			writeFile(t, filepath.Join(dir, name), text)
-		}
-	}
-}
-
-// opened opens and locks the directory of a file, and reads the file to replace.
-func opened(t *testing.T, file, data string) *replacement {
-	t.Helper()
-	r := &replacement{name: filepath.Base(file), real: file, data: []byte(data)}
-	ps := places{}
-	t.Cleanup(ps.close)
-	if problems := ps.open(context.Background(), []*replacement{r}, io.Discard); len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	if err := r.look(); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// TestReplaceMeanwhile shows that changes by others right before the replacement are kept.
-func TestReplaceMeanwhile(t *testing.T) {
-	for name, change := range map[string]func(file string) error{
-		"written":  func(file string) error { return os.WriteFile(file, []byte("new"), 0o666) }, // of the same length
-		"replaced": func(file string) error { return errors.Join(os.Remove(file), os.WriteFile(file, []byte("new"), 0o666)) },
-		"removed":  os.Remove,
-	} {
-		dir := tree(t, map[string]string{"a.yaml": "old"})
-		file := filepath.Join(dir, "a.yaml")
-		r := opened(t, file, "ours")
-		if err := r.stage(); err != nil {
-			t.Fatal(err)
-		}
-		if err := change(file); err != nil {
-			t.Fatal(err)
-		}
-		before := filesIn(t, dir)["a.yaml"]
-		if err := r.replace(); !errors.Is(err, errChanged) {
-			t.Errorf("%s: %v", name, err)
-		}
-		r.discard()
-		if after := filesIn(t, dir); after["a.yaml"] != before || name == "removed" && len(after) > 0 {
-			t.Errorf("%s: %q", name, after)
-		}
-	}
-}
-
-// TestStagedModes shows that a temporary file has no wider permissions than the file that it
-// replaces, and that files in --output-dir have no wider permissions than their sources.
-func TestStagedModes(t *testing.T) {
-	dir := tree(t, map[string]string{"a.yaml": "old", "out/other": ""})
-	if err := os.Chmod(filepath.Join(dir, "a.yaml"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range []*replacement{opened(t, filepath.Join(dir, "a.yaml"), "new"), opened(t, filepath.Join(dir, "out", "b.yaml"), "new")} {
-		if r.info == nil {
-			r.mode = 0o400
-		}
-		if err := r.stage(); err != nil {
-			t.Fatal(err)
-		}
-		if info, err := r.place.root.Stat(r.staged); err != nil || info.Mode() != 0o600 {
-			t.Errorf("%s: %v %v", r.name, info.Mode(), err)
 		}
 	}
 }
@@ -346,9 +245,12 @@ func TestRunsAtOnce(t *testing.T) {
 // changes.
 func TestRunWaits(t *testing.T) {
 	dir := tree(t, map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
-	other := opened(t, filepath.Join(dir, "a.yaml"), "theirs\n")
-	if other.place.lock == nil {
+	if runtime.GOOS == "windows" {
 		t.Skip("this system has no locks")
+	}
+	other, err := output.Lock(t.Context(), dir, ".", io.Discard)
+	if err != nil {
+		t.Fatal(err)
 	}
 	said, stderr := io.Pipe()
 	status := make(chan int)
@@ -362,10 +264,8 @@ func TestRunWaits(t *testing.T) {
 		waiting = lines.Text() == "preadmit: waiting for another run that writes to ."
 	}
 	go io.Copy(io.Discard, said)
-	if err := errors.Join(other.stage(), other.replace()); err != nil {
-		t.Fatal(err)
-	}
-	other.place.lock.Close()
+	writeFile(t, filepath.Join(dir, "a.yaml"), "theirs\n")
+	other.Close()
 	if got := <-status; !waiting || got != exitInvalid {
 		t.Errorf("waited %v, status %d", waiting, got)
 	}
@@ -378,7 +278,7 @@ func TestRunWaits(t *testing.T) {
 // runs are removed.
 func TestManyFiles(t *testing.T) {
 	const count = 1100
-	files := map[string]string{"policy.txt": teamPolicy, "m/" + stagedPrefix + "0": "left", "m/" + stagedPrefix + "1099": "left", "m/.preadmit": "not ours"}
+	files := map[string]string{"policy.txt": teamPolicy, "m/.preadmit-staged-0": "left", "m/.preadmit-staged-1099": "left", "m/.preadmit": "not ours"}
 	for i := range count {
 		files[fmt.Sprintf("m/%d.yaml", i)] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 	}
@@ -388,22 +288,6 @@ func TestManyFiles(t *testing.T) {
 	}
 	if got := filesIn(t, dir); len(got) != count+2 || got["m/.preadmit"] != "not ours" {
 		t.Errorf("%d files are there", len(got))
-	}
-}
-
-// TestReplaceInterrupted shows that a run that is stopped before the first replacement replaces no
-// files and leaves no temporary files.
-func TestReplaceInterrupted(t *testing.T) {
-	dir := tree(t, map[string]string{"a.yaml": "old"})
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	r := &replacement{name: "a.yaml", real: filepath.Join(dir, "a.yaml"), data: []byte("new")}
-	written, problems := new(Process).replaceAll(ctx, []*replacement{r}, nil, nil)
-	if written != 0 || len(problems) != 1 || problems[0].String() != "a.yaml: error[path-unwritable]: context canceled" {
-		t.Errorf("%d written, %v", written, problems)
-	}
-	if got := filesIn(t, dir); got["a.yaml"] != "old" || len(got) != 1 {
-		t.Errorf("%q", got)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/editor"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/output"
 	"github.com/preadmit/preadmit/internal/settings"
 )
 
@@ -199,7 +200,7 @@ func (w *testWriter) test(spec map[string]any) string {
 // run runs a test that need not be in a file.
 func (w *testWriter) run(ctx context.Context, path, text string) (r *testRun, failure string) {
 	p := *w.refactorer.last.process
-	p.ledger, p.callers, p.buffers = newLedger(), &callers{}, map[string]string{}
+	p.ledger, p.callers, p.buffers = output.NewLedger(), &callers{}, map[string]string{}
 	for path, text := range w.refactorer.at.Buffers {
 		p.buffers[input.RealPath(path)] = text
 	}

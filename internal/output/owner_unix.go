@@ -1,6 +1,6 @@
 //go:build unix
 
-package krmfn
+package output
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func keepOwner(file *os.File, as fs.FileInfo) {
 func checkMode(file *os.File, most fs.FileMode) error {
 	info, err := file.Stat()
 	if err == nil && info.Mode().Perm()&^most != 0 {
-		return &refusal{fmt.Sprintf("its file system gives it the mode %04o, and others may read it", info.Mode().Perm()), fmt.Sprintf("write it where files can have the mode %04o", most)}
+		return Refuse(fmt.Sprintf("its file system gives it the mode %04o, and others may read it", info.Mode().Perm()), fmt.Sprintf("write it where files can have the mode %04o", most))
 	}
 	return err
 }

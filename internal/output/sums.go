@@ -1,4 +1,4 @@
-package krmfn
+package output
 
 import (
 	"context"
@@ -20,86 +20,85 @@ import (
 	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
-// sumsName is the name of the file in an output directory with the SHA-256 sums of the files that runs
+// SumsName is the name of the file in an output directory with the SHA-256 sums of the files that runs
 // wrote there, in the format of sha256sum. The sum of a symbolic link is that of its path.
-const sumsName = ".preadmit-sums"
+const SumsName = ".preadmit-sums"
 
-// sums are the sums of the files in an output directory. While the files are replaced, the file of sums has
+// Sums are the sums of the files in an output directory. While the files are replaced, the file of sums has
 // those of before and of now, so that a later run knows what an interrupted one wrote.
-type sums struct {
-	file *replacement
+type Sums struct {
+	file *File
 	// dir is the output directory, without symbolic links.
 	dir    string
-	ledger *ledger
+	ledger *Ledger
 	// prune says that files which this run does not write are removed.
 	prune bool
 	// before and now have the sums by the paths of the files, which have slashes.
 	before, now map[string][]string
 	// written are the files that the run writes, by their real paths in lower case.
-	written map[string]*replacement
+	written map[string]*File
 	// inWay are files and directories to remove before files are replaced, each after what it is in.
-	inWay   []string
-	removed int
-	kept    []source.Diagnostic
+	inWay []string
+	// Removed counts the files that are removed. Kept are warnings about files that are not, although nothing
+	// is written there any more.
+	Removed int
+	Kept    []source.Diagnostic
 }
 
-// sums returns the sums of the output directory; nil if nobody has asked for them.
-func (p *Process) sums(c *config) (*sums, []source.Diagnostic) {
-	if c.options.OutputDir == "" {
+// SumsIn returns the sums of an output directory; nil if there are none and files are not to be pruned. name is
+// the name of the directory for messages.
+func SumsIn(l *Ledger, dir, name string, prune bool) (*Sums, []source.Diagnostic) {
+	s := &Sums{dir: input.RealPath(dir), ledger: l, prune: prune}
+	s.file = &File{Name: filepath.ToSlash(filepath.Join(name, SumsName)), Real: filepath.Join(s.dir, SumsName), Within: dir}
+	if _, err := os.Lstat(s.file.Real); err != nil && !prune {
 		return nil, nil
 	}
-	dir := p.absolute(c.options.OutputDir)
-	s := &sums{dir: input.RealPath(dir), ledger: p.ledger, prune: c.options.Prune}
-	s.file = &replacement{name: filepath.ToSlash(filepath.Join(c.options.OutputDir, sumsName)), real: filepath.Join(s.dir, sumsName), within: dir}
-	if !s.prune && !exists(s.file.real) {
-		return nil, nil
-	}
-	if err := p.ledger.claim("the sums of --prune", s.file.real); err != nil {
-		return nil, []source.Diagnostic{unwritable(s.file.name, err)}
+	if err := l.Claim("the sums of --prune", s.file.Real); err != nil {
+		return nil, []source.Diagnostic{Unwritable(s.file.Name, err)}
 	}
 	return s, nil
 }
 
 // begin locks the output directory, reads the sums, and adds those of the files that the run writes.
-func (s *sums) begin(ctx context.Context, places places, written []*replacement, say io.Writer) (problems []source.Diagnostic) {
-	if problems = places.open(ctx, []*replacement{s.file}, say); len(problems) > 0 {
+func (s *Sums) begin(ctx context.Context, places places, written []*File, say io.Writer) (problems []source.Diagnostic) {
+	if problems = places.open(ctx, []*File{s.file}, say); len(problems) > 0 {
 		return problems
 	}
 	if err := s.file.look(); err != nil {
 		return s.file.note(nil, err)
 	}
-	s.before, problems = readSums(s.file.name, string(s.file.before))
-	s.now, s.written = map[string][]string{}, map[string]*replacement{}
+	s.before, problems = readSums(s.file.Name, string(s.file.before))
+	s.now, s.written = map[string][]string{}, map[string]*File{}
 	both := maps.Clone(s.before)
-	for _, r := range written {
-		name, err := s.nameOf(r.real)
+	for _, f := range written {
+		name, err := s.nameOf(f.Real)
 		if err != nil {
-			return append(problems, unwritable(r.name, err))
+			return append(problems, Unwritable(f.Name, err))
 		}
-		s.written[strings.ToLower(r.real)] = r
-		s.now[name] = []string{sumOf(r.data)}
+		s.written[strings.ToLower(f.Real)] = f
+		s.now[name] = []string{sumOf(f.Data)}
 		both[name] = append(slices.Clone(both[name]), s.now[name]...)
 	}
-	s.file.data = sumsText(both)
+	s.file.Data = sumsText(both)
 	return problems
 }
 
 // nameOf returns the path that a file has in the sums.
-func (s *sums) nameOf(full string) (string, error) {
+func (s *Sums) nameOf(full string) (string, error) {
 	name, err := filepath.Rel(s.dir, full)
 	return filepath.ToSlash(name), err
 }
 
 // giveWay notes the obstacle of a file for makeWay. It fails if there is anything that no run wrote, that has
 // changed since or that this run writes, or if nobody has asked for pruning.
-func (s *sums) giveWay(r *replacement) error {
+func (s *Sums) giveWay(f *File) error {
 	switch {
-	case r.obstacle == "":
+	case f.obstacle == "":
 		return nil
 	case s == nil || !s.prune || s.before == nil:
-		return r.errInWay()
+		return f.errInWay()
 	}
-	return filepath.WalkDir(filepath.Join(r.dir, r.obstacle), func(path string, e fs.DirEntry, err error) error {
+	return filepath.WalkDir(filepath.Join(f.dir, f.obstacle), func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -108,7 +107,7 @@ func (s *sums) giveWay(r *replacement) error {
 			err = s.mayRemove(name)
 		}
 		if err != nil {
-			return &refusal{fmt.Sprintf("%s is in the way: %v", source.Name(slashed.Join(slashed.Dir(s.file.name), name)), err), "remove it yourself"}
+			return Refuse(fmt.Sprintf("%s is in the way: %v", source.Name(slashed.Join(slashed.Dir(s.file.Name), name)), err), "remove it yourself")
 		}
 		s.inWay = append(s.inWay, name)
 		return nil
@@ -116,8 +115,8 @@ func (s *sums) giveWay(r *replacement) error {
 }
 
 // makeWay removes what is in the way of files.
-func (s *sums) makeWay() (problems []source.Diagnostic) {
-	root := s.file.place.root
+func (s *Sums) makeWay() (problems []source.Diagnostic) {
+	root := s.file.place.Root
 	for _, name := range slices.Backward(s.inWay) {
 		info, err := root.Lstat(filepath.FromSlash(name))
 		switch {
@@ -127,17 +126,17 @@ func (s *sums) makeWay() (problems []source.Diagnostic) {
 			err = root.Remove(filepath.FromSlash(name))
 		}
 		if err != nil {
-			return append(problems, unwritable(slashed.Join(slashed.Dir(s.file.name), name), err))
+			return append(problems, Unwritable(slashed.Join(slashed.Dir(s.file.Name), name), err))
 		}
 		if s.before[name] != nil && !info.IsDir() {
-			s.removed++
+			s.Removed++
 		}
 	}
 	return nil
 }
 
 // end removes the files that the run has not written, if it may, and writes the sums of those that are left.
-func (s *sums) end() (problems []source.Diagnostic) {
+func (s *Sums) end() (problems []source.Diagnostic) {
 	left := maps.Clone(s.now)
 	for _, name := range slices.Sorted(maps.Keys(s.before)) {
 		if _, isWritten := s.now[name]; isWritten {
@@ -149,19 +148,19 @@ func (s *sums) end() (problems []source.Diagnostic) {
 		}
 		switch {
 		case err == nil:
-			s.removed++
+			s.Removed++
 		case errors.Is(err, fs.ErrNotExist):
 		case errors.Is(err, errNotAsked):
 			left[name] = s.before[name]
 		default:
 			left[name] = s.before[name]
 			d := source.Diagnostic{Severity: source.Warning, Code: "file-kept", Message: "nothing is written there any more, and the file was not removed: " + err.Error()}
-			d.At.File = slashed.Join(slashed.Dir(s.file.name), name)
-			s.kept = append(s.kept, d.With("remove it yourself, or take its line out of "+s.file.name+" to keep it"))
+			d.At.File = slashed.Join(slashed.Dir(s.file.Name), name)
+			s.Kept = append(s.Kept, d.With("remove it yourself, or take its line out of "+s.file.Name+" to keep it"))
 		}
 	}
-	last := &replacement{name: s.file.name, below: s.file.below, data: sumsText(left), place: s.file.place}
-	if err := last.look(); err != nil || slices.Equal(last.before, last.data) {
+	last := &File{Name: s.file.Name, below: s.file.below, Data: sumsText(left), place: s.file.place}
+	if err := last.look(); err != nil || slices.Equal(last.before, last.Data) {
 		return last.note(problems, err)
 	}
 	defer last.discard()
@@ -177,11 +176,11 @@ var errNotAsked = errors.New("it is not to be removed")
 
 // remove removes a file that an earlier run wrote and that has not changed since, and the directories that
 // become empty. What killed runs have left there is removed, too.
-func (s *sums) remove(name string) error {
+func (s *Sums) remove(name string) error {
 	if s.isBelowFile(name) {
 		return fs.ErrNotExist
 	}
-	root := s.file.place.root
+	root := s.file.place.Root
 	s.sweep(slashed.Dir(name))
 	err := s.mayRemove(name)
 	if err == nil {
@@ -199,9 +198,9 @@ func (s *sums) remove(name string) error {
 }
 
 // mayRemove returns an error unless an earlier run wrote a file and it has not changed since.
-func (s *sums) mayRemove(name string) error {
+func (s *Sums) mayRemove(name string) error {
 	full := filepath.Join(s.dir, filepath.FromSlash(name))
-	info, err := s.file.place.root.Lstat(filepath.FromSlash(name))
+	info, err := s.file.place.Root.Lstat(filepath.FromSlash(name))
 	if errors.Is(err, syscall.ENOTDIR) || err == nil && info.IsDir() {
 		err = fs.ErrNotExist
 	}
@@ -224,7 +223,7 @@ func (s *sums) mayRemove(name string) error {
 }
 
 // isBelowFile reports whether the run has written a file or link that has the path of a directory of name.
-func (s *sums) isBelowFile(name string) bool {
+func (s *Sums) isBelowFile(name string) bool {
 	for dir := slashed.Dir(name); dir != "."; dir = slashed.Dir(dir) {
 		if s.now[dir] != nil {
 			return true
@@ -235,13 +234,13 @@ func (s *sums) isBelowFile(name string) bool {
 
 // sweep removes the temporary files of killed runs from a directory, unless a run is at work there, such as this
 // one, which has done it before.
-func (s *sums) sweep(name string) {
-	root, err := s.file.place.root.OpenRoot(filepath.FromSlash(name))
+func (s *Sums) sweep(name string) {
+	root, err := s.file.place.Root.OpenRoot(filepath.FromSlash(name))
 	if err != nil {
 		return // without the directory there is nothing to remove
 	}
-	dir := &lockedDirectory{root: root}
-	defer dir.close()
+	dir := &Directory{Root: root}
+	defer dir.Close()
 	if dir.lock, err = root.Open("."); err != nil {
 		return
 	}
@@ -251,8 +250,8 @@ func (s *sums) sweep(name string) {
 }
 
 // contents returns what a file has that is to be removed: its data, or the path of a link.
-func (s *sums) contents(full, name string, info fs.FileInfo) ([]byte, error) {
-	root, isOwn := s.file.place.root, input.RealPath(filepath.Dir(full)) == filepath.Dir(full)
+func (s *Sums) contents(full, name string, info fs.FileInfo) ([]byte, error) {
+	root, isOwn := s.file.place.Root, input.RealPath(filepath.Dir(full)) == filepath.Dir(full)
 	if isOwn && info.Mode().IsRegular() {
 		return root.ReadFile(filepath.FromSlash(name))
 	}
@@ -267,7 +266,7 @@ func (s *sums) contents(full, name string, info fs.FileInfo) ([]byte, error) {
 
 // isInUse reports whether the run has read or written a file, perhaps by another name: a file system may
 // ignore the case of letters.
-func (s *sums) isInUse(full string, info fs.FileInfo) bool {
+func (s *Sums) isInUse(full string, info fs.FileInfo) bool {
 	for _, key := range keysOf(full) {
 		if _, isRead := s.ledger.read[key]; isRead {
 			return true
@@ -277,7 +276,7 @@ func (s *sums) isInUse(full string, info fs.FileInfo) bool {
 	if same == nil {
 		return false
 	}
-	other, err := os.Stat(same.real)
+	other, err := os.Stat(same.Real)
 	return err == nil && os.SameFile(info, other)
 }
 
@@ -286,8 +285,8 @@ func sumOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 var (
 	// sumsLine is a line of sha256sum. A backslash says that the path has escapes.
 	sumsLine = lazyregexp.New(`^(\\?)([0-9a-f]{64})  (.+)$`)
-	escapes  = strings.NewReplacer("\\", `\\`, "\n", `\n`, "\r", `\r`)
-	original = strings.NewReplacer(`\\`, "\\", `\n`, "\n", `\r`, "\r")
+	escapes  = strings.NewReplacer("\\", `\\`, "\n", `\n`, "\f", `\f`)
+	original = strings.NewReplacer(`\\`, "\\", `\n`, "\n", `\f`, "\f")
 )
 
 // readSums reads the sums of files by their paths. Other lines are errors, each of them.

@@ -1,4 +1,4 @@
-package krmfn
+package output
 
 import (
 	"fmt"
@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"github.com/preadmit/preadmit/internal/input"
 )
 
-// ledger records which files a run reads and writes. No output goes to a file that was read,
+// Ledger records which files a run reads and writes. No output goes to a file that was read,
 // and no two outputs go to the same file.
-type ledger struct {
+type Ledger struct {
 	// read has the names of the files for messages, written descriptions of their new contents.
 	// The keys are from keysOf.
 	read, written map[any]string
@@ -20,8 +22,9 @@ type ledger struct {
 	caseless map[string]bool
 }
 
-func newLedger() *ledger {
-	return &ledger{read: map[any]string{}, written: map[any]string{}, caseless: map[string]bool{}}
+// NewLedger returns an empty ledger.
+func NewLedger() *Ledger {
+	return &Ledger{read: map[any]string{}, written: map[any]string{}, caseless: map[string]bool{}}
 }
 
 // keysOf returns the keys of a file: its path, which leads through no symbolic links, and, if it exists,
@@ -38,7 +41,7 @@ func keysOf(real string) []any {
 type caseless string
 
 // keysOf is keysOf for a file that is written, and need not exist.
-func (l *ledger) keysOf(real string) []any {
+func (l *Ledger) keysOf(real string) []any {
 	keys := keysOf(real)
 	if l.ignoresCase(filepath.Dir(real)) {
 		keys = append(keys, caseless(strings.ToLower(real)))
@@ -48,7 +51,7 @@ func (l *ledger) keysOf(real string) []any {
 
 // ignoresCase reports whether a directory has one file for names that differ only by case: then its own name, or
 // else that of the next directory above it that exists and has letters, can be written in the other case.
-func (l *ledger) ignoresCase(dir string) bool {
+func (l *Ledger) ignoresCase(dir string) bool {
 	if known, ok := l.caseless[dir]; ok {
 		return known
 	}
@@ -71,8 +74,8 @@ func (l *ledger) ignoresCase(dir string) bool {
 	return ignores
 }
 
-// noteRead notes that a file was read.
-func (l *ledger) noteRead(name, real string) {
+// NoteRead notes that a file was read.
+func (l *Ledger) NoteRead(name, real string) {
 	for _, key := range keysOf(real) {
 		if _, ok := l.read[key]; !ok {
 			l.read[key] = name
@@ -80,9 +83,9 @@ func (l *ledger) noteRead(name, real string) {
 	}
 }
 
-// claim notes that an output goes to a file. It fails if the file was read or gets another
+// Claim notes that an output goes to a file. It fails if the file was read or gets another
 // output. Devices and pipes take any number of outputs.
-func (l *ledger) claim(what, real string) error {
+func (l *Ledger) Claim(what, real string) error {
 	if info, err := os.Stat(real); err == nil && info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket) != 0 {
 		return nil
 	}
@@ -91,52 +94,57 @@ func (l *ledger) claim(what, real string) error {
 			return errWasRead
 		}
 		if other, ok := l.written[key]; ok {
-			return &refusal{fmt.Sprintf("%s and %s would both be written there", other, what), "name a different file for each; for manifests, name the directory that contains both"}
+			return Refuse(fmt.Sprintf("%s and %s would both be written there", other, what), "name a different file for each; for manifests, name the directory that contains both")
 		}
 	}
-	l.noteWritten(what, real)
+	l.NoteWritten(what, real)
 	return nil
 }
 
-func (l *ledger) noteWritten(what, real string) {
+// NoteWritten notes that an output goes to a file, whatever else does.
+func (l *Ledger) NoteWritten(what, real string) {
 	for _, key := range l.keysOf(real) {
 		l.written[key] = what
 	}
 }
 
 // errWasRead is the error for output to a file that was read.
-var errWasRead = &refusal{"the file was read in this run, and input is not overwritten", "name another file"}
+var errWasRead = Refuse("the file was read in this run, and input is not overwritten", "name another file")
 
-// refusal is an error with advice.
-type refusal struct{ text, advice string }
-
-// Error implements error.
-func (r *refusal) Error() string { return r.text }
-
-// noteStream notes a regular file that was read as a stream, such as standard input.
-func (l *ledger) noteStream(name string, from io.Reader) {
-	if info := regular(from); info != nil {
+// NoteStream notes a regular file that was read as a stream, such as standard input.
+func (l *Ledger) NoteStream(name string, from io.Reader) {
+	if info := Regular(from); info != nil {
 		l.read[fileKey(info, name)] = name
 	}
 }
 
-// checkStream fails if a stream for output, such as standard output, is a regular file that
+// CheckStream fails if a stream for output, such as standard output, is a regular file that
 // was read.
-func (l *ledger) checkStream(to io.Writer) error {
-	if info := regular(to); info != nil {
+func (l *Ledger) CheckStream(to io.Writer) error {
+	if info := Regular(to); info != nil {
 		if name, ok := l.read[fileKey(info, "")]; ok {
-			return &refusal{fmt.Sprintf("it goes to %s, which was read", name), "name another file, outside of the directories of manifests"}
+			return Refuse(fmt.Sprintf("it goes to %s, which was read", name), "name another file, outside of the directories of manifests")
 		}
 	}
 	return nil
 }
 
-// regular returns the description of a stream that is a regular file; nil otherwise.
-func regular(stream any) fs.FileInfo {
+// Regular returns the description of a stream that is a regular file; nil otherwise.
+func Regular(stream any) fs.FileInfo {
 	if file, ok := stream.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 			return info
 		}
 	}
 	return nil
+}
+
+// PlaceBelow sets the path of an output to file, which must be below dir, also after symbolic links.
+// what describes the contents.
+func (l *Ledger) PlaceBelow(f *File, what, file, dir string) error {
+	f.Real, f.Within = input.RealPath(file), dir
+	if !input.IsWithin(f.Real, input.RealPath(dir)) {
+		return input.ErrEscape
+	}
+	return l.Claim(what, f.Real)
 }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package krmfn
+package output
 
 import (
 	"io/fs"
