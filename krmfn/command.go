@@ -14,8 +14,8 @@
 //
 // The files in order: command.go (Main and the commands), options.go (values of options), flags.go,
 // configuration.go, functionconfig.go and inline.go (options from the command line, from the configuration
-// file and from the functionConfig), files.go (paths to files) and unseen.go (objects that only the cluster
-// creates), policies.go (lone policies), admit.go (the run), webhooks.go (who answers for webhooks), decide.go
+// file and from the functionConfig), files.go (paths to files), unseen.go (objects that only the cluster
+// creates) and artifacts.go (directories in ExternalArtifacts of Flux), policies.go (lone policies), admit.go (the run), webhooks.go (who answers for webhooks), decide.go
 // (what a team has decided about its findings), progress.go, transcript.go, render.go, write.go and rest.go
 // (manifests to files, and what --copy-others copies), view.go, pods.go and fn.go (commands that print
 // manifests), program.go (the only file that starts programs), snapshot.go with snapshotfiles.go (what a

@@ -135,6 +135,12 @@ func (m *made) note(message func(what string) string) []source.Diagnostic {
 // Policies change those in the cluster, but preadmit does not see them, or not as the cluster creates them.
 func tellUnseen(streams []*manifest.Stream, done *evaluated) []source.Diagnostic {
 	var unseen, partly made
+	generated := artifacts{}
+	for _, s := range streams {
+		for _, d := range s.Documents() {
+			generated.add(d)
+		}
+	}
 	for _, s := range streams {
 		for _, d := range s.Documents() {
 			i := makerOf(d.Kind())
@@ -143,7 +149,9 @@ func tellUnseen(streams []*manifest.Stream, done *evaluated) []source.Diagnostic
 			}
 			m := &makers[i]
 			fields, dirs := m.changed(d.Object()), m.directories(d.Object())
-			switch isDone := func(at change.Path) bool { return done.has(s, textAt(d, at.Key("path"))) }; {
+			switch isDone := func(at change.Path) bool {
+				return slices.ContainsFunc(generated.directories(d, textAt(d, at.Key("path"))), func(dir string) bool { return done.has(s, dir) })
+			}; {
 			case len(dirs) == 0 || slices.ContainsFunc(dirs, func(at change.Path) bool { return !isDone(at) }):
 				unseen.add(d, i, fields)
 			case len(fields) > 0:
@@ -240,36 +248,46 @@ type uses map[string][]use
 
 // find adds the places in files that name directories.
 func (u uses) find(files []input.File, read readFunc) {
+	type object struct {
+		maker    int
+		document *manifest.Document
+		file     string
+	}
+	var found []object
+	generated := artifacts{}
 	for _, f := range files {
-		if !slices.ContainsFunc(makers, func(m maker) bool { return bytes.Contains(f.Text, []byte(m.group)) }) {
+		if !bytes.Contains(f.Text, []byte(generatorKind.Group)) && !slices.ContainsFunc(makers, func(m maker) bool { return bytes.Contains(f.Text, []byte(m.group)) }) {
 			continue
 		}
 		stream, _ := read(f.Name, f.Text) // whoever evaluates the file reports its mistakes
 		for _, d := range stream.Documents() {
+			generated.add(d)
 			if i := makerOf(d.Kind()); i >= 0 {
-				u.add(i, d, f.Found)
+				found = append(found, object{i, d, f.Found})
 			}
 		}
+	}
+	for _, o := range found {
+		u.add(o.maker, o.document, o.file, generated)
 	}
 }
 
 // add adds the directories that an object names, and the components that it adds to them.
-func (u uses) add(kind int, d *manifest.Document, file string) {
-	m, object := &makers[kind], d.Object()
-	for _, at := range m.directories(object) {
-		dir := textAt(d, at.Key("path"))
-		if differs(dir) {
-			dir = ""
+func (u uses) add(kind int, d *manifest.Document, file string, generated artifacts) {
+	m := &makers[kind]
+	for _, at := range m.directories(d.Object()) {
+		name := textAt(d, at.Key("path"))
+		if differs(name) {
+			name = ""
 		}
-		u.note(dir, use{kind, d.At(at.Key("path")), file})
-		if m.components == "" {
-			continue
-		}
-		components := slices.Concat(at, field(m.components))
-		items, _ := components.Get(object)
-		list, _ := items.([]any)
-		for i := range list {
-			u.note(filepath.Join(dir, textAt(d, components.Index(i))), use{kind, d.At(components.Index(i)), file})
+		for _, dir := range generated.directories(d, name) {
+			u.note(dir, use{kind, d.At(at.Key("path")), file})
+			if m.components == "" {
+				continue
+			}
+			for _, component := range itemsAt(d, slices.Concat(at, field(m.components))) {
+				u.note(filepath.Join(dir, textAt(d, component)), use{kind, d.At(component), file})
+			}
 		}
 	}
 }
