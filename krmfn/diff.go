@@ -65,14 +65,16 @@ func (p *Process) noBase(err error, c *config) int {
 func (p *Process) tellDifferences(r *reported, status int) int {
 	p.report(r.run.diagnostics, r.consequence(), r.config.options.Verbose)
 	var b bytes.Buffer
-	switch output := r.config.options.Output; output {
-	case "json":
+	switch output := r.config.options.Output; {
+	case r.config.options.Quiet:
+		return p.emitText(nil, status)
+	case output == "json":
 		report.JSON(&b, r.report)
-	case "sarif", "github":
+	case output == "sarif", output == "github":
 		writeFindings(&b, output, report.Findings(r.report), r.report.KyvernoVersion)
-	case "junit":
+	case output == "junit":
 		report.JUnit(&b, report.Cases(r.report))
-	case "markdown":
+	case output == "markdown":
 		report.Markdown(&b, r.report)
 	default:
 		p.diffText(&b, r)
@@ -81,12 +83,10 @@ func (p *Process) tellDifferences(r *reported, status int) int {
 	return p.emit(b.Bytes(), status)
 }
 
-// diffText writes the difference as text: as a diff, or as --stat, --name-only and --quiet say.
+// diffText writes the difference as text: as a diff, or as --stat and --name-only say.
 func (p *Process) diffText(w io.Writer, r *reported) {
 	c := &r.config
 	switch {
-	case c.options.Quiet:
-		return
 	case c.options.NameOnly:
 		report.Names(w, r.report)
 		return
