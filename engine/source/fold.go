@@ -14,14 +14,16 @@ const FewPlaces = 3
 
 // Fold joins diagnostics that say the same of the same field of more than FewPlaces objects, or of objects that
 // come from the same place, whatever their names: the first of them gets the number of all, and the next places up to a total of
-// most. Items of a list count as the same field.
+// most. Items of a list count as the same field, and so do all fields in notes about manifests, which need no action.
+// Names in the texts of many may differ; each place then has its own.
 func Fold(diagnostics []Diagnostic, most int) []Diagnostic {
 	keys := sayings(diagnostics)
 	count := map[saying]int{}
 	for _, key := range keys {
 		count[key]++
 	}
-	index := map[saying]int{}
+	type fold struct{ in, first int } // the index of the result, and of the first diagnostic
+	folds := map[saying]fold{}
 	var folded []Diagnostic
 	for n, d := range diagnostics {
 		key := keys[n]
@@ -29,27 +31,28 @@ func Fold(diagnostics []Diagnostic, most int) []Diagnostic {
 			folded = append(folded, d)
 			continue
 		}
-		i, ok := index[key]
+		f, ok := folds[key]
 		if !ok {
-			index[key] = len(folded)
+			folds[key] = fold{len(folded), n}
 			d.Count = count[key]
 			folded = append(folded, d)
-		} else if first := &folded[i]; len(first.Also)+1 < most {
-			first.Also = append(first.Also, Place{d.At, d.about()})
+		} else if first := &folded[f.in]; len(first.Also)+1 < most {
+			first.Also = append(first.Also, Place{d.At, d.aboutUnlike(diagnostics[f.first])})
 		}
 	}
 	return folded
 }
 
-// sayings returns what each diagnostic says. That of few objects has its place.
+// sayings returns what each diagnostic says. That of few objects has their names and the place.
 func sayings(diagnostics []Diagnostic) []saying {
 	keys, count := make([]saying, len(diagnostics)), map[saying]int{}
 	for i, d := range diagnostics {
-		keys[i] = d.saying()
+		keys[i] = d.saying(nameless)
 		count[keys[i]]++
 	}
 	for i, d := range diagnostics {
 		if count[keys[i]] <= FewPlaces {
+			keys[i] = d.saying(Span.text)
 			keys[i].at = d.At
 		}
 	}
@@ -66,18 +69,46 @@ type saying struct {
 // items are the indexes of items in a field path.
 var items = lazyregexp.New(`\[\d+\]`)
 
-func (d Diagnostic) saying() saying {
+// saying returns what a diagnostic says, with the parts of its message as written by a function.
+func (d Diagnostic) saying(write func(Span) string) saying {
 	field := d.Field
-	if strings.Contains(field, "[") {
+	switch {
+	case d.Severity == Info && d.Excerpt == "":
+		field = ""
+	case strings.Contains(field, "["):
 		field = items().ReplaceAllString(field, "[]")
 	}
 	related := ""
 	if rule := slices.DeleteFunc(slices.Clone(d.Related), Place.isRendered); len(rule) > 0 {
 		related = fmt.Sprint(rule)
 	}
-	return saying{
-		severity: d.Severity, code: d.Code, field: field, message: d.unnamed(d.Message), advice: d.unnamed(d.Advice), related: related,
+	message, advice := "", " "+d.Advice+" "
+	for _, part := range d.Spans() {
+		message += write(part)
+		advice = strings.ReplaceAll(advice, " "+part.Text+" ", " "+write(part)+" ")
 	}
+	return saying{severity: d.Severity, code: d.Code, field: field, message: d.unnamed(message), advice: d.unnamed(advice), related: related}
+}
+
+// text returns the text of a span.
+func (s Span) text() string { return s.Text }
+
+// nameless returns the text of a span unless it is a name.
+func nameless(s Span) string {
+	if s.Origin == Identity {
+		return "\x00"
+	}
+	return s.Text
+}
+
+// names returns the names in the message.
+func (d Diagnostic) names() (names []string) {
+	for _, s := range d.Spans() {
+		if s.Origin == Identity {
+			names = append(names, s.Text)
+		}
+	}
+	return names
 }
 
 // unnamed returns a text without the name of the object, which servers repeat in it.
@@ -105,6 +136,17 @@ func (d Diagnostic) about() string {
 		return d.Subject + ": " + d.Field
 	}
 	return d.Subject + d.Field
+}
+
+// aboutUnlike returns what a diagnostic is about, with the names in its message that another one has not.
+func (d Diagnostic) aboutUnlike(other Diagnostic) string {
+	about, known := []string{d.about()}, other.names()
+	for i, name := range d.names() {
+		if (i >= len(known) || name != known[i]) && !strings.Contains(about[0], name) {
+			about = append(about, Printable(name))
+		}
+	}
+	return strings.Join(slices.DeleteFunc(about, func(part string) bool { return part == "" }), ", ")
 }
 
 // Others says how many places are the same, and which. It returns nil if the diagnostic is not

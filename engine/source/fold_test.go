@@ -72,3 +72,52 @@ func TestFoldPlace(t *testing.T) {
 		t.Errorf("messages without a place are folded: %v", got)
 	}
 }
+
+// TestFoldNames shows that messages which differ only in names become one if they are many, that each place has the names
+// that it does not share with the first, and that a few keep their own.
+func TestFoldNames(t *testing.T) {
+	twice := func(line int, name string) source.Diagnostic {
+		at, other := source.Position{File: "b.yaml", Line: line}, source.Position{File: "a.yaml", Line: line}
+		return source.Errorf(at, "twice", "%s %s is defined twice; the other one is at %s", source.Name("Policy"), source.Name(name), other).
+			With("rename " + name)
+	}
+	all := []source.Diagnostic{twice(1, "a"), twice(2, "b"), twice(3, "c"), twice(3, "d")}
+	got := source.Fold(all, len(all))
+	if want := `b.yaml:1: error[twice]: Policy a is defined twice; the other one is at a.yaml:1
+    rename a
+    the same in 3 more places:
+    b.yaml:2: b, a.yaml:2
+    b.yaml:3: c, a.yaml:3
+    b.yaml:3: d, a.yaml:3`; len(got) != 1 || got[0].String() != want {
+		t.Errorf("got %v", got)
+	}
+	if got := source.Fold(all[1:], len(all)); len(got) != 3 {
+		t.Errorf("a few are folded: %v", got)
+	}
+	values := make([]source.Diagnostic, 4)
+	for i := range values {
+		values[i] = source.Errorf(source.Position{File: "b.yaml", Line: i + 1}, "value", "the value is %d%s", i, "x")
+	}
+	if got := source.Fold(values, len(all)); len(got) != 4 {
+		t.Errorf("messages with other values are folded: %v", got)
+	}
+}
+
+// TestFoldNotes shows that notes about manifests become one whatever their fields; a line of a policy has a note of its own.
+func TestFoldNotes(t *testing.T) {
+	var all []source.Diagnostic
+	for i, field := range []string{"spec.a", "spec.b", "metadata.labels", "status"} {
+		d := source.Notef(source.Position{File: "m.yaml", Line: i + 1}, "not-stored", "the server drops this value")
+		d.Subject, d.Field = "Pod/a/b", field
+		all = append(all, d)
+	}
+	if got := source.Fold(all, len(all)); len(got) != 1 || got[0].Also[2].String() != "m.yaml:4: Pod/a/b: status" {
+		t.Errorf("got %v", got)
+	}
+	for i := range all {
+		all[i].Excerpt = "line"
+	}
+	if got := source.Fold(all, len(all)); len(got) != 4 {
+		t.Errorf("got %v", got)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -111,7 +112,5 @@ func duplicate(kind, name string, second, first *manifest.Document) []source.Dia
 	if change.Equal(second.Object()["spec"], first.Object()["spec"]) {
 		return nil
 	}
-	return []source.Diagnostic{source.Errorf(second.At(change.Keys("metadata", "name")), "policy-defined-twice",
-		"%s %s is defined twice, differently; the other one is at %s", source.Literal(kind), source.Name(name), first.At(change.Keys("metadata", "name"))).
-		With("a cluster keeps one of them: remove the other")}
+	return []source.Diagnostic{policydoc.DefinedTwice(kind, name, second, first)}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -75,9 +76,7 @@ func (l *Language) compile(documents []*manifest.Document) ([]policy.Program, []
 			seen[identify(d)] = d
 			p.add(r)
 		} else if !sameContent(d, first) {
-			name := change.Keys("metadata", "name")
-			r.doc.Report(source.Errorf(d.At(name), "policy-defined-twice", "%s is defined twice, differently; the other one is at %s", source.Name(r.doc.Subject), first.At(name)).
-				With("a cluster keeps one of them: remove the other"), name)
+			diagnostics = append(diagnostics, policydoc.DefinedTwice(d.Kind().Kind, d.Name(), d, first))
 		}
 		diagnostics = append(diagnostics, r.doc.Problems...)
 	}

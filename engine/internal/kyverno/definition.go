@@ -144,6 +144,7 @@ func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 // rules reads the rules that mutate, and reports the others.
 func (r *reader) rules(n policy.Node, d *definition) []*rule {
 	var written []*rule
+	var others []policy.Node
 	names := map[string]bool{}
 	for _, n := range r.doc.List(n) {
 		if !r.doc.Fields(n, ruleFields()) {
@@ -159,22 +160,30 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 		d.written = append(d.written, name)
 		if n.At("mutate").Given() {
 			written = append(written, newRule(d, name, n))
+		} else if otherKind(n) != "" {
+			others = append(others, n)
 		} else {
-			r.notOurs(n, "rule "+name+" of policy "+d.key())
+			r.doc.Advise(n.Path, "policy-invalid", "rule "+name+" of policy "+d.key()+" does nothing", "give it a mutate block")
 		}
+	}
+	if len(written) == 0 { // the policy is reported as a whole
+		return nil
+	}
+	for _, n := range others {
+		r.doc.Report(source.Notef(r.doc.Document.At(n.Path), "rule-not-mutating", "rule %s of policy %s is a %s rule, which does not change objects, so it is ignored",
+			source.Name(n.At("name").Text()), source.Name(d.key()), source.Literal(otherKind(n))), n.Path)
 	}
 	return written
 }
 
-// notOurs reports a rule that does not mutate.
-func (r *reader) notOurs(n policy.Node, name string) {
+// otherKind returns the kind of a rule that does not mutate; "" if it has none.
+func otherKind(n policy.Node) string {
 	for _, kind := range []string{"validate", "generate", "verifyImages"} {
 		if n.At(kind).Given() {
-			r.doc.Note(n, source.Info, "rule-not-mutating", name+" is a "+kind+" rule, which does not change objects, so it is ignored", "")
-			return
+			return kind
 		}
 	}
-	r.doc.Advise(n.Path, "policy-invalid", name+" does nothing", "give it a mutate block")
+	return ""
 }
 
 // rule checks a rule as the user wrote it.

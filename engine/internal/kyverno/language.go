@@ -11,6 +11,7 @@ import (
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -90,10 +91,7 @@ func (l *Language) Compile(documents []*manifest.Document, kept *policy.Kept) ([
 			seen[definition.key()] = definition
 			definitions = append(definitions, definition)
 		case !change.Equal(d.Object(), seen[definition.key()].document.Object()):
-			first := seen[definition.key()]
-			diagnostics = append(diagnostics, source.Errorf(d.At(change.Keys("metadata", "name")), "policy-defined-twice",
-				"%s %s is defined twice, differently; the other one is at %s", source.Name(d.Kind().Kind), source.Name(definition.name), first.document.At(change.Keys("metadata", "name"))).
-				With("a cluster keeps one of them: remove the other"))
+			diagnostics = append(diagnostics, policydoc.DefinedTwice(d.Kind().Kind, definition.name, d, seen[definition.key()].document))
 		}
 	}
 	diagnostics = append(diagnostics, l.values.unused(definitions)...)

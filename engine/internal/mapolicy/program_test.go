@@ -447,11 +447,11 @@ func TestLinks(t *testing.T) {
 		{"no binding", policyNamed("a", "Fail"), "p.yaml:4:9: warning[policy-without-binding]: MutatingAdmissionPolicy a has no binding, so it does nothing\n    give a MutatingAdmissionPolicyBinding with spec.policyName: a"},
 		{"no policy", bindingNamed("b", "a"), "p.yaml:6:15: warning[binding-without-policy]: MutatingAdmissionPolicyBinding b: there is no policy \"a\", so the binding does nothing\n    give the policy as well, or correct spec.policyName"},
 		{"policy twice, the same", policyNamed("a", "Fail") + policyNamed("a", "Fail") + bindingNamed("b", "a"), ""},
-		{"policy twice", policyNamed("a", "Fail") + policyNamed("a", "Ignore") + bindingNamed("b", "a"), "p.yaml:14:9: error[policy-defined-twice]: MutatingAdmissionPolicy a is defined twice, differently; the other one is at p.yaml:4:9\n    a cluster keeps one of them: remove the other"},
+		{"policy twice", policyNamed("a", "Fail") + policyNamed("a", "Ignore") + bindingNamed("b", "a"), "p.yaml:14:9: error[policy-defined-twice]: MutatingAdmissionPolicy a: it is defined twice, differently; the other one is at p.yaml:4:9\n    a cluster keeps one of them: remove the other"},
 		{"binding twice, the same", policyNamed("a", "Fail") + bindingNamed("b", "a") + bindingNamed("b", "a"), ""},
 		{
 			"binding twice", policyNamed("a", "Fail") + policyNamed("c", "Fail") + bindingNamed("b", "a") + bindingNamed("b", "c"),
-			"p.yaml:31:9: error[policy-defined-twice]: MutatingAdmissionPolicyBinding b is defined twice, differently; the other one is at p.yaml:24:9\n    a cluster keeps one of them: remove the other\n" +
+			"p.yaml:31:9: error[policy-defined-twice]: MutatingAdmissionPolicyBinding b: it is defined twice, differently; the other one is at p.yaml:24:9\n    a cluster keeps one of them: remove the other\n" +
 				"p.yaml:14:9: warning[policy-without-binding]: MutatingAdmissionPolicy c has no binding, so it does nothing\n    give a MutatingAdmissionPolicyBinding with spec.policyName: c",
 		},
 	} {

@@ -136,11 +136,8 @@ func unique(definitions []*definition) (kept []*definition, diagnostics []source
 			kept = append(kept, d)
 			continue
 		}
-		at := change.Keys("metadata", "name")
 		if !change.Equal(d.document.Object()["spec"], other.document.Object()["spec"]) {
-			diagnostics = append(diagnostics, source.Errorf(d.document.At(at), "policy-defined-twice",
-				"%s %s is defined twice, differently; the other one is at %s", source.Name(d.kind), source.Name(d.key()), other.document.At(at)).
-				With("a cluster keeps one of them: remove the other"))
+			diagnostics = append(diagnostics, policydoc.DefinedTwice(d.kind, d.key(), d.document, other.document))
 		}
 	}
 	return kept, diagnostics

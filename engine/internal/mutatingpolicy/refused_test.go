@@ -122,7 +122,7 @@ targetMatchConditions:
 		"defined twice": {
 			situation{policies: header + "---\n" + strings.Replace(header, "matchConstraints:", "failurePolicy: Ignore\n  matchConstraints:", 1)},
 			`6:3 policy-not-mutating
-13:9 policy-defined-twice : MutatingPolicy p is defined twice, differently; the other one is at p.yaml:4:9 (a cluster keeps one of them: remove the other)
+13:9 policy-defined-twice : it is defined twice, differently; the other one is at p.yaml:4:9 (a cluster keeps one of them: remove the other)
 15:3 policy-not-mutating`,
 		},
 		"exceptions": {situation{policies: header + `

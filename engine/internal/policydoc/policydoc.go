@@ -137,3 +137,12 @@ func (r *Reader) Unsupported(n policy.Node, supported ...string) {
 	}
 	r.Report(d, n.Path)
 }
+
+// DefinedTwice reports a second policy or binding of one kind and name, with other contents.
+func DefinedTwice(kind, name string, second, first *manifest.Document) source.Diagnostic {
+	at := change.Keys("metadata", "name")
+	d := source.Errorf(second.At(at), "policy-defined-twice", "it is defined twice, differently; the other one is at %s", first.At(at)).
+		With("a cluster keeps one of them: remove the other")
+	d.Subject = kind + " " + name
+	return d
+}
