@@ -51,16 +51,15 @@ func (m *Matrix) headline() string {
 		}
 	}
 	text := plural(len(m.Policies), "policy", "policies")
-	for _, part := range []struct {
-		n    int
-		text string
-	}{{idle, ", %d of which match nothing"}, {-1, "; " + plural(len(m.Objects), "object", "objects")}, {untouched, ", %d of which no policy matches"}, {unknown, ", %d of which have errors"}} {
-		switch {
-		case part.n < 0:
-			text += part.text
-		case part.n > 0:
-			text += fmt.Sprintf(part.text, part.n)
-		}
+	if idle > 0 {
+		text += ", " + plural(idle, "of which matches nothing", "of which match nothing")
+	}
+	text += "; " + plural(len(m.Objects), "object", "objects")
+	if untouched > 0 {
+		text += fmt.Sprintf(", %d of which no policy matches", untouched)
+	}
+	if unknown > 0 {
+		text += ", " + plural(unknown, "of which has errors", "of which have errors")
 	}
 	return text + AsKyverno(m.KyvernoVersion)
 }
