@@ -489,6 +489,7 @@ func (r *run) validateUntouched(a *admitted) {
 			a.tell(a.job.refusal("manifest-invalid", "", err)...)
 			return
 		}
+		a.trace.before, a.trace.after = view, view // the message says what they have in the fields
 		r.server.checkMetadata(p, a.request, view, a.trace)
 	}
 	r.tellValidation(a)
