@@ -162,7 +162,7 @@ func (r *run) compile() {
 	r.policies = s.policiesWith(slices.Concat(r.input.policies, s.configuration(r.input.local), s.configuration(r.input.manifests)), isPartial(r.observers) && !r.tolerates(), r.kept)
 	if len(r.policies.programs) == 0 && !source.HasErrors(r.policies.problems) {
 		r.tell(source.Warningf(source.Position{}, source.CodeNoPolicies, "no policy was given, so nothing changes").
-			With("give policies with the option policies, or among the manifests"))
+			With("give policies with -p, policyPaths or policies, or among the manifests"))
 	}
 	r.server.defaulting, r.server.files = s.settings.defaulting(), s.files
 	documents := slices.Concat(s.policies, s.context, r.input.manifests)
