@@ -17,7 +17,7 @@ type selecting struct {
 	block    string
 }
 
-// match returns the match block, which is empty if there is none.
+// match returns the match block, or an empty node.
 func (s selecting) match() policy.Node {
 	if s.document == nil {
 		return policy.Node{}

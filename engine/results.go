@@ -526,8 +526,8 @@ func (all rules) about(matching []digest) digest {
 	return w.digest()
 }
 
-// mayMatch reports whether a policy decides about an object for which there are requests. It does if there
-// are none.
+// mayMatch reports whether a policy decides about an object of these requests. Without requests, the
+// answer is yes.
 func (d decisive) mayMatch(requests []*policy.Request) bool {
 	return d.programs == nil || requests == nil ||
 		slices.ContainsFunc(d.programs, func(p policy.Program) bool { return slices.ContainsFunc(requests, p.Covers) })

@@ -79,7 +79,7 @@ func (r *run) decide(diagnostics []source.Diagnostic) []source.Diagnostic {
 	return r.set.files.decide(diagnostics, r.input.secrets)
 }
 
-// unique removes repeated warnings. The same mistake at two places of an expression is none.
+// unique removes repeated warnings. It keeps the same mistake at two places of an expression.
 func unique(diagnostics []source.Diagnostic) []source.Diagnostic {
 	type said struct {
 		code, subject, field, message string

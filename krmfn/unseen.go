@@ -121,7 +121,7 @@ func (m *made) add(d *manifest.Document, maker int, fields []string) {
 	}
 }
 
-// note returns a note with the advice to render the objects, unless there are none.
+// note returns a note with the advice to render the objects, or nil if there are no objects.
 func (m *made) note(message func(what string) string) []source.Diagnostic {
 	if m.counts == nil {
 		return nil

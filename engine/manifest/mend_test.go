@@ -9,7 +9,7 @@ import (
 )
 
 // TestMended fixes mistakes whose places have unusual forms. The result has no mistakes; where a fix would make
-// others, none is offered.
+// others, no fix is offered.
 func TestMended(t *testing.T) {
 	for before, after := range map[string]string{
 		"a: @b\n":                         "a: \"@b\"\n",

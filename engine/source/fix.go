@@ -35,7 +35,7 @@ type Rewrite struct {
 	Changes []Change
 }
 
-// Extent is the place of a scalar that can be edited; the zero Extent is none.
+// Extent is where a scalar begins and ends, if it can be edited. Otherwise it is the zero Extent.
 type Extent struct{ At, To Position }
 
 // Replacing returns the edit that makes a text of the scalar, which reads as another one.

@@ -188,8 +188,8 @@ func (r *fileReader) report(at change.Path, d source.Diagnostic) {
 	r.problems = append(r.problems, d)
 }
 
-// unlike reports a value that is none of those that are known, with the one that was probably meant, or with quotes
-// or without them if it fits then.
+// unlike reports a value that is not known. The advice names the known value that was probably meant, or says
+// that the value fits with quotes or without them.
 func (r *fileReader) unlike(at change.Path, message string, value any, known []string, fits func(value any) bool) {
 	d := source.Errorf(r.document.At(at), "option-value", "%s", message)
 	text, _ := value.(string)

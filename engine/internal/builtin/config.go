@@ -65,8 +65,8 @@ func ReadConfig(documents []*manifest.Document) (Config, []source.Diagnostic) {
 	return config, diagnostics
 }
 
-// securityConfig returns the configuration of PodSecurity in a document, and its path; nil if there
-// is none.
+// securityConfig returns the configuration of PodSecurity in a document, and its path. It returns
+// nil for other documents.
 func securityConfig(d *manifest.Document) (map[string]any, change.Path) {
 	switch kind := d.Kind(); {
 	case kind.Group == securityGroup:

@@ -55,7 +55,7 @@ func (m *mender) results(output, want *types.Type) []source.Mend {
 	return nil
 }
 
-// proposals returns a proposal; none if it has no changes.
+// proposals returns a proposal if it has changes.
 func proposals(advice, title string, changes []source.Change) []source.Mend {
 	if len(changes) == 0 {
 		return nil
@@ -87,7 +87,7 @@ func (m *mender) patches() source.Mend {
 	return source.Mend{}
 }
 
-// inPlaceOfMaps returns the proposal to write JSONPatches in place of maps; none if no map has the keys of one.
+// inPlaceOfMaps returns the proposal to write JSONPatches in place of maps, if a map has the keys of one.
 func (m *mender) inPlaceOfMaps() []source.Mend {
 	return proposals("write JSONPatch{…} in place of the maps", "Write JSONPatch in place of the maps", m.asPatches())
 }
@@ -143,7 +143,7 @@ func (m *mender) placed(e *common.Error, name string) source.Mend {
 	return source.Mend{}
 }
 
-// placeOf returns the type that a literal must have because of its place in an Object; "" if it is in none.
+// placeOf returns the type that a literal must have because of its place in an Object, or "" elsewhere.
 func placeOf(e ast.NavigableExpr) string {
 	fields := ""
 	for {
