@@ -74,7 +74,7 @@ func (x *exception) unused(definitions []*definition) []source.Diagnostic {
 	for _, named := range x.rules {
 		found := matching(definitions, func(d *definition) bool { return d.key() == named.policy })
 		if len(found) == 0 {
-			r.unknown(named.node.At("policyName"), "exception-without-policy", "there is no policy %q, so the exception has no effect", namesOf(definitions))
+			r.noPolicy(named.node.At("policyName"), "exception-without-policy", "the exception has no effect", namesOf(definitions))
 			continue
 		}
 		for _, name := range named.node.At("ruleNames").Items() {

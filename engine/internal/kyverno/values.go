@@ -40,7 +40,7 @@ func (v *values) unused(definitions []*definition) []source.Diagnostic {
 		}
 		named := matching(definitions, func(d *definition) bool { return d.isNamed(policyName.Text()) })
 		if len(named) == 0 {
-			r.unknown(policyName, "values-without-policy", "there is no policy %q, so its values are not used", namesOf(definitions))
+			r.noPolicy(policyName, "values-without-policy", "its values are not used", namesOf(definitions))
 		}
 		for _, rule := range p.Node.At("rules").Items() {
 			if name := rule.At("name"); len(named) > 0 && !slices.ContainsFunc(named, func(d *definition) bool { return d.broken || d.hasRule(name.Text()) }) {
@@ -70,6 +70,16 @@ func namesOf(definitions []*definition) []string {
 		names[i] = d.key()
 	}
 	return names
+}
+
+// noPolicy warns about the name of a policy that is not given. The advice lists no names, because there may be many.
+func (r *reader) noPolicy(n policy.Node, code, consequence string, known []string) {
+	advice := source.Advice{Text: "give the policy as well, or correct the name"}
+	if source.Nearest(n.Text(), known) != "" {
+		advice = source.Suggest(n.Text(), known)
+	}
+	d := source.Warningf(r.doc.Document.At(n.Path), code, "there is no policy %q, so %s", source.Name(n.Text()), source.Literal(consequence))
+	r.doc.Report(d.Advised(advice), n.Path)
 }
 
 // unknown warns about a name that is not one of the known names.
