@@ -114,7 +114,7 @@ func (j *job) refusal(code, prefix string, err error) []source.Diagnostic {
 		d := source.Errorf(j.document.At(nil), code, "%s%v", prefix, problem)
 		var field *admission.FieldError
 		if errors.As(problem, &field) {
-			d = j.document.Requoted(source.Errorf(j.document.At(field.Path), code, "%s%s", prefix, field.Problem), field.Path, field.Fits)
+			d = j.document.Retyped(source.Errorf(j.document.At(field.Path), code, "%s%s", prefix, field.Problem), field.Path, field.Fits)
 			d.Field = field.Path.String()
 		}
 		diagnostics = append(diagnostics, d)

@@ -265,7 +265,7 @@ func checkRewritten(t *testing.T, text string, from, size uint8, to string) {
 				put(want, path, source.Changed(text, changes))
 				checkFix(t, s, i, want, d.Mended(source.Diagnostic{}, path, source.Mend{Changes: changes}))
 			}
-			checkFix(t, s, i, want, d.Requoted(source.Diagnostic{}, path, func(meant any) bool { return put(want, path, meant) }))
+			checkFix(t, s, i, want, d.Retyped(source.Diagnostic{}, path, func(meant any) bool { return put(want, path, meant) }))
 		}
 	}
 }

@@ -205,27 +205,32 @@ func (d *Document) Mended(of source.Diagnostic, path change.Path, m source.Mend)
 	return of
 }
 
-// Requoted returns a diagnostic about the scalar at a path with the fix that it is quoted, or not, if it fits then.
-func (d *Document) Requoted(of source.Diagnostic, path change.Path, fits func(value any) bool) source.Diagnostic {
+// Retyped returns a diagnostic about the scalar at a path with the fix that it is quoted, or not, or made a list, if it
+// fits then.
+func (d *Document) Retyped(of source.Diagnostic, path change.Path, fits func(value any) bool) source.Diagnostic {
 	i, ok := d.scalarAt(path)
 	if !ok {
 		return of
 	}
-	splices, meant := d.unit.tape().requoted(i)
-	if len(splices) == 0 || !fits(meant) {
-		return of
+	for _, as := range []source.Rewrite{{}, {Listed: true}} {
+		if splices, meant := d.unit.tape().rewritten(i, as); len(splices) > 0 && fits(meant) {
+			title := "Quote the value"
+			switch {
+			case as.Listed:
+				title = "Write a list"
+			case splices[0].text == "":
+				title = "Remove the quotes"
+			}
+			x := d.extent(i)
+			return of.Mended(title, source.Edit{At: x.At, To: x.To, Scalar: &as})
+		}
 	}
-	title := "Quote the value"
-	if splices[0].text == "" {
-		title = "Remove the quotes"
-	}
-	x := d.extent(i)
-	return of.Mended(title, source.Edit{At: x.At, To: x.To, Scalar: &source.Rewrite{}})
+	return of
 }
 
 // Quoted returns a diagnostic about the scalar at a path, which is no text, with the fix that it is quoted.
 func (d *Document) Quoted(of source.Diagnostic, path change.Path) source.Diagnostic {
-	return d.Requoted(of, path, func(value any) bool { _, isText := value.(string); return isText })
+	return d.Retyped(of, path, func(value any) bool { _, isText := value.(string); return isText })
 }
 
 // scalarAt returns the node of a scalar that can be edited.
@@ -268,6 +273,30 @@ func (t *tape) requoted(i int) (splices []splice, value any) {
 	return nil, nil
 }
 
+// inList returns the splices that make the scalar at index i the only item of a list, and the value then. A scalar that
+// brackets or its line would end has no splices.
+func (t *tape) inList(i int) (splices []splice, value any) {
+	n := &t.nodes[i]
+	start, end := int(n.start), int(n.end)
+	switch text := t.text[start:end]; {
+	case n.kind == literal, n.kind == folded, strings.Contains(text, "\n"), n.kind == plain && strings.ContainsAny(text, ",[]{}"), n.marks&anchored != 0:
+		return nil, nil
+	}
+	return []splice{{start: start, end: start, text: "["}, {start: end, end: end, text: "]"}}, []any{t.value(i)}
+}
+
+// rewritten returns the splices that change the scalar at index i, and its value then. There are none if it cannot have
+// that form.
+func (t *tape) rewritten(i int, as source.Rewrite) (splices []splice, value any) {
+	switch {
+	case as.Listed:
+		return t.inList(i)
+	case len(as.Changes) > 0:
+		return t.changed(i, as.Changes)
+	}
+	return t.requoted(i)
+}
+
 // Edits returns the edits of the text that rewrite a scalar as an edit of a fix says. ok is false if the stream
 // has no such scalar any more, or if something else would read differently then.
 func (s *Stream) Edits(e source.Edit) (edits []source.Edit, ok bool) {
@@ -289,10 +318,7 @@ func (s *Stream) Edits(e source.Edit) (edits []source.Edit, ok bool) {
 // rewrite returns the edits that rewrite the scalar at a path, which has index i.
 func (d *Document) rewrite(path change.Path, i int, as source.Rewrite) (edits []source.Edit, ok bool) {
 	t := d.unit.tape()
-	splices, value := t.requoted(i)
-	if len(as.Changes) > 0 {
-		splices, value = t.changed(i, as.Changes)
-	}
+	splices, value := t.rewritten(i, as)
 	object := d.Object()
 	if len(splices) == 0 || !put(object, path, value) || !d.readsAs(splices, object) {
 		return nil, false

@@ -112,7 +112,7 @@ func TestRequoted(t *testing.T) {
 	} {
 		s, _ := Read("m.yaml", []byte(before))
 		documents := s.Documents()
-		found := documents[len(documents)-1].Requoted(source.Diagnostic{}, change.Keys("a"), func(any) bool { return true })
+		found := documents[len(documents)-1].Retyped(source.Diagnostic{}, change.Keys("a"), func(any) bool { return true })
 		if got := fixedText(s, found); got != after {
 			t.Errorf("%q: expected\n%q\ngot\n%q", before, after, got)
 		}

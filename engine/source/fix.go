@@ -29,10 +29,13 @@ type Edit struct {
 	Scalar *Rewrite
 }
 
-// Rewrite is a change of a scalar that leaves it where it is.
+// Rewrite is a change of a scalar that leaves it where it is. The zero Rewrite puts it in quotes or, if it has quotes,
+// out of them.
 type Rewrite struct {
-	// Changes are those of its text as it reads. Without any, it is put in quotes or, if it has quotes, out of them.
+	// Changes are those of its text as it reads.
 	Changes []Change
+	// Listed says that it becomes the only item of a list.
+	Listed bool
 }
 
 // Extent is where a scalar begins and ends, if it can be edited. Otherwise it is the zero Extent.
@@ -40,7 +43,7 @@ type Extent struct{ At, To Position }
 
 // Replacing returns the edit that makes a text of the scalar, which reads as another one.
 func (x Extent) Replacing(old, new string) Edit {
-	return Edit{At: x.At, To: x.To, Scalar: &Rewrite{[]Change{{To: len(old), New: new}}}}
+	return Edit{At: x.At, To: x.To, Scalar: &Rewrite{Changes: []Change{{To: len(old), New: new}}}}
 }
 
 // Texts returns the texts that an edit writes or looks for.

@@ -196,7 +196,7 @@ func (r *fileReader) unlike(at change.Path, message string, value any, known []s
 	if near := source.Nearest(text, known); near != "" && text != "" {
 		r.report(at, r.document.Mended(d, at, source.Meant(text, near).In(text, 0)))
 	} else {
-		r.report(at, r.document.Requoted(d, at, fits))
+		r.report(at, r.document.Retyped(d, at, fits))
 	}
 }
 

@@ -89,7 +89,7 @@ func (l *Language) Decodes(r *Reader, advice func(change.Path) string) bool {
 			continue
 		}
 		d := source.Diagnostic{At: r.Doc.Document.At(p.Path), Severity: source.Error, Code: "policy-invalid", Message: p.Text, Advice: advice(p.Path)}
-		r.Doc.Report(r.Doc.Document.Requoted(d, p.Path, of.At(p.Path).Fits), p.Path)
+		r.Doc.Report(r.Doc.Document.Retyped(d, p.Path, of.At(p.Path).Fits), p.Path)
 	}
 	return len(problems) == 0
 }

@@ -143,7 +143,7 @@ func (r *rule) misfit(m misfit) source.Diagnostic {
 	}
 	d := r.warning(at, m.path, m.code, m.text, "").Advised(m.advice)
 	if m.wants != nil {
-		d = r.policy.document.Requoted(d, m.value, m.wants.Fits)
+		d = r.policy.document.Retyped(d, m.value, m.wants.Fits)
 	}
 	return d
 }

@@ -41,7 +41,7 @@ func (r *rule) check(schemas *schema.Registry) (found []source.Diagnostic) {
 				}
 				d := source.Warningf(m.at, m.code, "%s", m.text).Advised(m.advice)
 				if m.wants != nil {
-					d = r.document.Requoted(d, m.path, m.wants.Fits)
+					d = r.document.Retyped(d, m.path, m.wants.Fits)
 				}
 				d.Subject, d.Field, d.Excerpt = r.id().String(), m.path.String(), r.document.Excerpt(m.at)
 				found = append(found, d)

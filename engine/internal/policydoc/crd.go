@@ -15,6 +15,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
 )
 
 // definitions are the CustomResourceDefinitions of policies of Kyverno v1.19.0 and Gatekeeper
@@ -106,7 +107,8 @@ func (r *Reader) Conforms(n policy.Node, t *schema.Type, unknown func(n policy.N
 	case want == "":
 		return
 	case want != got && (want != "number" || got != "integer"):
-		r.Invalid(n, "Invalid value: %q: %s in body must be of type %s: %q", got, n.Path, want, got)
+		d := source.Errorf(r.Document.At(n.Path), "policy-invalid", "Invalid value: %q: %s in body must be of type %s: %q", got, n.Path, want, got)
+		r.Report(r.Document.Retyped(d, n.Path, func(value any) bool { return conforms(value, t) }), n.Path)
 		return
 	}
 	switch value := n.Value.(type) {
@@ -117,6 +119,15 @@ func (r *Reader) Conforms(n policy.Node, t *schema.Type, unknown func(n policy.N
 	case string:
 		r.conformText(n, t, value)
 	}
+}
+
+// conforms reports whether a value that is no map has the type of t.
+func conforms(value any, t *schema.Type) bool {
+	want, got := jsonType(t), schemaType(value)
+	if list, isList := value.([]any); isList && t.IsList {
+		return !slices.ContainsFunc(list, func(item any) bool { return !conforms(item, t.Elem) })
+	}
+	return want == "" || want == got || want == "number" && got == "integer"
 }
 
 const metadata = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
