@@ -41,7 +41,7 @@ func (r *run) generated(shown *tally) []source.Diagnostic {
 		patches := patchesOf(policies[i].policy)
 		for _, f := range failing[i] {
 			if id := f.ID.OfRule(); i >= len(mutating) || !shown.fails(id) {
-				all = append(all, r.withoutCrash(policies[i].policy, patches[f.At], f, alwaysFails(id, f)))
+				all = append(all, r.withoutFailure(policies[i].policy, patches[f.At], f, alwaysFails(id, f)))
 			}
 		}
 	}
@@ -259,22 +259,32 @@ func alwaysFails(id policy.ID, f policy.Failure) source.Diagnostic {
 	return source.Warningf(f.At, "always-fails", "%s fails on all objects that were generated to reach its branches: %v", id, f.Err).With("correct it: " + effectOf(f))
 }
 
-// patchesOf returns the JSON Patches of a policy by the positions of their mutations.
+// patchesOf returns the expressions of a policy by the positions of their mutations.
 func patchesOf(d *manifest.Document) map[source.Position]policy.Node {
 	patches := map[source.Position]policy.Node{}
 	for _, mutation := range (policy.Node{Value: d.Object()}).At("spec", "mutations").Items() {
-		patches[d.At(mutation.Path)] = mutation.At("jsonPatch", "expression")
+		patch := mutation.At("jsonPatch", "expression")
+		if !patch.Given() {
+			patch = mutation.At("applyConfiguration", "expression")
+		}
+		patches[d.At(mutation.Path)] = patch
 	}
 	return patches
 }
 
-// withoutCrash adds its fix to a finding that the patch of a policy crashes a server.
-func (r *run) withoutCrash(d *manifest.Document, patch policy.Node, f policy.Failure, found source.Diagnostic) source.Diagnostic {
+// withoutFailure adds its fix to a finding that the patch of a policy fails.
+func (r *run) withoutFailure(d *manifest.Document, patch policy.Node, f policy.Failure, found source.Diagnostic) source.Diagnostic {
+	var mend source.Mend
 	var crash *jsonpatch.CrashError
-	if !errors.As(f.Err, &crash) {
+	var misplaced *celenv.TypeNameError
+	switch env := celenv.New(r.set.settings.minor); {
+	case errors.As(f.Err, &crash):
+		mend = env.Unnested(patch.Text())
+	case errors.As(f.Err, &misplaced):
+		mend = env.Placed(patch.Text(), misplaced)
+	default:
 		return found
 	}
-	mend := celenv.New(r.set.settings.minor).Unnested(patch.Text())
 	mend.Advice = found.Advice
 	return d.Mended(found, patch.Path, mend)
 }

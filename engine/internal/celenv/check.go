@@ -121,7 +121,7 @@ func (t *typed) issues(index int, env *cel.Env, text string, issues *cel.Issues)
 		case match == nil:
 			p.Mend = m.retype(problem)
 		default:
-			word, ok := wordAt(text, m.parts, p.Offset, match[1])
+			word, ok := m.fieldAt(p.Offset, match[1])
 			if near := source.Nearest(match[1], t.missed[match[1]].FieldNames()); ok && near != "" {
 				p.Mend = source.Meant(match[1], near).In(text, word.Start)
 			}

@@ -2,7 +2,9 @@ package celenv
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
@@ -163,4 +165,24 @@ func placeOf(e ast.NavigableExpr) string {
 		}
 		e = parent
 	}
+}
+
+// Placed returns the mend of an expression whose evaluation has failed with e: the type that the place has in place of
+// the other one.
+func (e *Env) Placed(expression string, wrong *TypeNameError) source.Mend {
+	parsed := e.syntax().Parse(common.NewTextSource(expression))
+	if parsed == nil {
+		return source.Mend{}
+	}
+	mend := source.Mend{Title: fmt.Sprintf("Replace %s with %s", wrong.Name, wrong.Want)}
+	for _, node := range ast.MatchDescendants(ast.NavigateAST(parsed), func(n ast.NavigableExpr) bool {
+		return n.Kind() == ast.StructKind && n.AsStruct().TypeName() == wrong.Name
+	}) {
+		brace := offsetOf(expression, parsed, node)
+		if name := strings.TrimRight(expression[:brace], " "); placeOf(node) == wrong.Want && strings.HasSuffix(name, wrong.Name) {
+			mend.Changes = append(mend.Changes, source.Change{From: len(name) - len(wrong.Name), To: len(name), New: wrong.Want})
+		}
+	}
+	mend.Changes = sorted(mend.Changes)
+	return mend
 }

@@ -46,17 +46,19 @@ func (c *compiler) mend(text string, issues *cel.Issues) source.Mend {
 
 // mendOf returns the first change of an expression that leaves fewer errors. The provider may be nil.
 func mendOf(env *cel.Env, p *provider, text string, issues *cel.Issues) source.Mend {
-	if m := newMender(env, p, text, issues); m != nil {
-		for _, e := range m.errors {
-			if mend := m.mend(e); mend.Advice != "" {
-				return mend
-			}
+	m := newMender(env, p, text, issues)
+	if m == nil {
+		return grammatical(env, text, issues)
+	}
+	for _, e := range m.errors {
+		if mend := m.mend(e); mend.Advice != "" {
+			return mend
 		}
 	}
 	return source.Mend{}
 }
 
-// newMender returns the mender of an expression; nil if its syntax is wrong: only the writer knows what it should be.
+// newMender returns the mender of an expression; nil if its syntax is wrong.
 func newMender(env *cel.Env, p *provider, text string, issues *cel.Issues) *mender {
 	parsed, wrong := env.Parse(text)
 	if wrong != nil && wrong.Err() != nil {
@@ -100,13 +102,29 @@ func (m *mender) mend(e *common.Error) source.Mend {
 	if mixedResults().MatchString(e.Message) {
 		return m.wrap(m.nodes[e.ExprID], "results")
 	}
+	if mend := m.retype(e); mend.Advice != "" {
+		if _, errors := m.try(mend.Changes); len(errors) < len(m.errors) {
+			return mend
+		}
+	}
 	return source.Mend{}
+}
+
+// otherWords are words of other languages, with that of CEL.
+var otherWords = map[string]string{
+	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false", "None": "null", "nil": "null", "NULL": "null", "undefined": "null",
+	"len": "size", "length": "size", "count": "size", "any": "exists", "some": "exists", "every": "all", "includes": "contains", "has": "contains",
+	"lower": "lowerAscii", "toLower": "lowerAscii", "toLowerCase": "lowerAscii", "upper": "upperAscii", "toUpper": "upperAscii", "toUpperCase": "upperAscii",
+	"strip": "trim", "test": "matches", "match": "matches", "str": "string", "hasPrefix": "startsWith", "hasSuffix": "endsWith",
 }
 
 // rename replaces a name that is not known by the nearest known one, wherever it has the same error.
 func (m *mender) rename(e *common.Error, name string, known []string) source.Mend {
 	slices.Sort(known)
 	near := source.Nearest(name, known)
+	if other := otherWords[name]; slices.Contains(known, other) {
+		near = other
+	}
 	for _, of := range []string{"object.", "variables."} { // which is often forgotten
 		if slices.Contains(known, of+name) {
 			near = of + name
@@ -151,6 +169,19 @@ func follows(message, name string) bool {
 // at the bracket or colon after it.
 func (m *mender) nameAt(e *common.Error, name string) (word syntax.Part, ok bool) {
 	return wordAt(m.text, m.parts, offset(m.text, e.Location.Line(), e.Location.Column()), name)
+}
+
+// fieldAt returns the word that an error at an offset is about. The error about a field in has() is at its bracket.
+func (m *mender) fieldAt(at int, name string) (word syntax.Part, ok bool) {
+	if word, ok := wordAt(m.text, m.parts, at, name); ok {
+		return word, true
+	}
+	for i, p := range m.parts {
+		if p.Start > at && m.word(i) == name && m.text[m.parts[i-1].Start] == '.' {
+			return p, true
+		}
+	}
+	return word, false
 }
 
 // wordAt returns the word with a name that is nearest to an offset of an expression, without words between them.
@@ -207,6 +238,9 @@ func (m *mender) namesFor(id int64, name string) (known []string) {
 		for variable := range m.provider.variables {
 			known = append(known, "variables."+variable)
 		}
+	}
+	if isLiteral := strings.Contains("true false null", otherWords[name]); isLiteral && otherWords[name] != "" {
+		known = append(known, otherWords[name])
 	}
 	for _, n := range m.nodes {
 		if n.Kind() == ast.ComprehensionKind {

@@ -268,11 +268,19 @@ func namesAreRight(value ref.Val, name string) bool {
 	return !slices.ContainsFunc(list, func(item ref.Val) bool { return !namesAreRight(item, name) })
 }
 
+// TypeNameError reports that an Object literal has another type name than its place wants.
+type TypeNameError struct{ Name, Want string }
+
+// Error returns the server's message.
+func (e *TypeNameError) Error() string {
+	return fmt.Sprintf("unexpected type name %q, expected %q, which matches field name path from root Object type", e.Name, e.Want)
+}
+
 func typeNameErrors(value ref.Val, path string) []error {
 	var errs []error
 	if object, ok := value.(*objectValue); ok {
 		if name := object.typ.TypeName(); name != path {
-			errs = append(errs, fmt.Errorf("unexpected type name %q, expected %q, which matches field name path from root Object type", name, path))
+			errs = append(errs, &TypeNameError{name, path})
 		}
 		for _, field := range slices.Sorted(maps.Keys(object.fields)) {
 			errs = append(errs, typeNameErrors(object.fields[field], path+"."+field)...)
