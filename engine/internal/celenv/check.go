@@ -1,6 +1,7 @@
 package celenv
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,9 @@ type Expression struct {
 type Problem struct {
 	// Expression is the index of the expression; Offset is the byte offset in it.
 	Expression, Offset int
-	Code, Text         string
+	// Before are the offsets of the names before that of an undefined field.
+	Before     []int
+	Code, Text string
 	// Mend has no advice if that depends on all kinds of the policy.
 	Mend source.Mend
 	// Field is the field that objects may lack, if the code is ParentMissing or FieldMissing.
@@ -121,7 +124,7 @@ func (t *typed) issues(index int, env *cel.Env, text string, issues *cel.Issues)
 		case match == nil:
 			p.Mend = m.retype(problem)
 		default:
-			word, ok := m.fieldAt(p.Offset, match[1])
+			word, ok := fieldAt(text, m.parts, p.Offset, match[1])
 			if near := source.Nearest(match[1], t.missed[match[1]].FieldNames()); ok && near != "" {
 				p.Mend = source.Meant(match[1], near).In(text, word.Start)
 			}
@@ -138,11 +141,21 @@ func atNames(expressions []Expression, problems []Problem) {
 		p := &problems[i]
 		text := expressions[p.Expression].Text
 		if match := undefinedField().FindStringSubmatch(p.Text); match != nil {
-			if word, ok := wordAt(text, syntax.Parts(text), p.Offset, match[1]); ok {
-				p.Offset = word.Start
+			parts := syntax.Parts(text)
+			if word, ok := fieldAt(text, parts, p.Offset, match[1]); ok {
+				p.Offset, p.Before = word.Start, namesBefore(text, parts, word)
 			}
 		}
 	}
+}
+
+// namesBefore returns the places of the names before a word in its chain of fields.
+func namesBefore(text string, parts []syntax.Part, word syntax.Part) (places []int) {
+	i, _ := slices.BinarySearchFunc(parts, word.Start, func(p syntax.Part, at int) int { return cmp.Compare(p.Start, at) })
+	for i -= 2; i >= 0 && text[parts[i+1].Start] == '.' && parts[i].Class != syntax.Operator; i -= 2 {
+		places = append(places, parts[i].Start)
+	}
+	return places
 }
 
 // typedEnv returns an environment in which object has a type.

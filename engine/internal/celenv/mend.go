@@ -171,13 +171,13 @@ func (m *mender) nameAt(e *common.Error, name string) (word syntax.Part, ok bool
 	return wordAt(m.text, m.parts, offset(m.text, e.Location.Line(), e.Location.Column()), name)
 }
 
-// fieldAt returns the word that an error at an offset is about. The error about a field in has() is at its bracket.
-func (m *mender) fieldAt(at int, name string) (word syntax.Part, ok bool) {
-	if word, ok := wordAt(m.text, m.parts, at, name); ok {
+// fieldAt is wordAt for a field. The error about a field in has() is at its bracket.
+func fieldAt(text string, parts []syntax.Part, at int, name string) (word syntax.Part, ok bool) {
+	if word, ok := wordAt(text, parts, at, name); ok {
 		return word, true
 	}
-	for i, p := range m.parts {
-		if p.Start > at && m.word(i) == name && m.text[m.parts[i-1].Start] == '.' {
+	for i, p := range parts {
+		if p.Start > at && text[p.Start:p.End] == name && text[parts[i-1].Start] == '.' {
 			return p, true
 		}
 	}

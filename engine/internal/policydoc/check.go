@@ -197,7 +197,24 @@ type spot struct {
 
 // troubled are the kinds with a problem at a spot. certain are the kinds for which the policy
 // does not check first.
-type troubled struct{ all, certain []*schema.Kind }
+type troubled struct {
+	all, certain []*schema.Kind
+	// mend is that for most kinds; mends counts them.
+	mend  source.Mend
+	most  int
+	mends map[string]int
+}
+
+// add counts a mend. One with changes goes first.
+func (t *troubled) add(m source.Mend) {
+	t.mends[m.Title]++
+	if count := t.mends[m.Title]; m.Title != "" && count > t.most || t.most == 0 {
+		t.mend = m
+		if m.Title != "" {
+			t.most = count
+		}
+	}
+}
 
 func (c *Checked) checkTypes(r Requests) []source.Diagnostic {
 	kinds := r.Kinds
@@ -214,9 +231,10 @@ func (c *Checked) checkTypes(r Requests) []source.Diagnostic {
 			}
 			s := spot{x.Expression, x.Offset, x.Code}
 			if at[s] == nil {
-				at[s] = &troubled{}
+				at[s] = &troubled{mends: map[string]int{}}
 				first = append(first, x)
 			}
+			at[s].add(x.Mend)
 			at[s].all = append(at[s].all, kind)
 			if !x.Guarded {
 				at[s].certain = append(at[s].certain, kind)
@@ -228,16 +246,28 @@ func (c *Checked) checkTypes(r Requests) []source.Diagnostic {
 	})
 	var found []source.Diagnostic
 	for _, x := range first {
-		found = append(found, c.problem(x, at[spot{x.Expression, x.Offset, x.Code}], kinds)...)
+		t := at[spot{x.Expression, x.Offset, x.Code}]
+		x.Mend = t.mend
+		found = append(found, c.problem(x, t, kinds, lacked(x, t, at, kinds))...)
 	}
 	return found
 }
 
-// problem reports a problem that all kinds have, or that some have for which the policy does not check first.
-func (c *Checked) problem(x celenv.Problem, t *troubled, kinds []*schema.Kind) []source.Diagnostic {
+// lacked reports whether no kind has a field that is probably misspelt: the others lack one before it already.
+func lacked(x celenv.Problem, t *troubled, at map[spot]*troubled, kinds []*schema.Kind) bool {
+	return x.Code == celenv.FieldUndefined && len(x.Mend.Changes) > 0 && !slices.ContainsFunc(kinds, func(k *schema.Kind) bool {
+		return !slices.Contains(t.all, k) && !slices.ContainsFunc(x.Before, func(offset int) bool {
+			earlier := at[spot{x.Expression, offset, x.Code}]
+			return earlier != nil && slices.Contains(earlier.all, k)
+		})
+	})
+}
+
+// problem reports a problem that all kinds have, or that some have for which the policy does not check first. lacked: see there.
+func (c *Checked) problem(x celenv.Problem, t *troubled, kinds []*schema.Kind, lacked bool) []source.Diagnostic {
 	path := c.Paths[x.Expression]
 	switch {
-	case len(t.all) == len(kinds):
+	case len(t.all) == len(kinds), lacked:
 		if x.Code == celenv.AlwaysFalse && path[1] != change.Key("validations") {
 			x.Code = celenv.NeverTrue // the policy applies to nothing
 		}
