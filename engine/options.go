@@ -8,6 +8,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine/internal/builtin"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/dns"
 	"github.com/preadmit/preadmit/engine/internal/kyverno"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/internal/release"
@@ -183,6 +184,9 @@ func (o Options) check() (settings, []source.Diagnostic) {
 	}
 	if s.options.Namespace == "" {
 		s.options.Namespace = "default"
+	}
+	if faults := dns.Label(s.options.Namespace); len(faults) > 0 {
+		diagnostics = append(diagnostics, source.Errorf(source.Position{}, "option-value", "option namespace: %q is not the name of a namespace: %s", s.options.Namespace, source.Literal(faults[0])))
 	}
 	if s.options.KubernetesVersion == "" {
 		s.options.KubernetesVersion = DefaultKubernetesVersion

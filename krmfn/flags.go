@@ -2,7 +2,9 @@ package krmfn
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -42,7 +44,7 @@ func parseFlags(c *command, args []string) (arguments, error) {
 	set.Usage = func() {}
 	set.SetInterspersed(c.name != "exec") // the operands of exec are a command with its flags
 	for _, o := range settings.Flags(c.name) {
-		flag := set.VarPF(&flagValue{o, &given.flags}, o.Flag, o.Short, o.Help)
+		flag := set.VarPF(&flagValue{o, &given.flags, set}, o.Flag, o.Short, o.Help)
 		if o.IsSwitch() {
 			flag.NoOptDefVal = "true"
 		}
@@ -101,15 +103,28 @@ func explainFlag(err error, command string) error {
 type flagValue struct {
 	option   *settings.Option
 	settings *[]setting
+	// set has the flags of the command.
+	set *pflag.FlagSet
 }
 
 // Set implements pflag.Value.
 func (v *flagValue) Set(text string) error {
+	if v.isFlag(text) {
+		return fmt.Errorf("the value is missing: %s is a flag", text)
+	}
 	if err := v.option.Set(new(settings.Config), text); err != nil {
 		return err
 	}
 	*v.settings = append(*v.settings, setting{v.option, text, path{label: "--" + v.option.Flag}})
 	return nil
+}
+
+// isFlag reports whether a text is a flag of the command.
+func (v *flagValue) isFlag(text string) bool {
+	if name, ok := strings.CutPrefix(text, "--"); ok {
+		return v.set.Lookup(name) != nil
+	}
+	return len(text) == 2 && text[0] == '-' && v.set.ShorthandLookup(text[1:]) != nil
 }
 
 // String implements pflag.Value.

@@ -14,6 +14,11 @@ func TestSuggest(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
+	for name, want := range map[string]string{"--per-dir": "--per-directory", "--object": "", "--statss": "--stats", "--values-file": "--values"} {
+		if got := Nearest(name, []string{"--operation", "--per-directory", "--context", "--stats-file", "--stats", "--values"}); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
 	if got := Suggest("x", nil).Text; got != "no name is possible here" {
 		t.Error(got)
 	}

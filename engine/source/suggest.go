@@ -26,7 +26,7 @@ func Alternatives(values []string) string {
 func Nearest(name string, known []string) string {
 	best, least := "", 0
 	for _, k := range known {
-		d := distance(strings.ToLower(lastPart(name)), strings.ToLower(lastPart(k)))
+		d := unlikeness(strings.ToLower(lastPart(name)), strings.ToLower(lastPart(k)))
 		if d <= len(lastPart(k))/2 && (best == "" || d < least) {
 			best, least = k, d
 		}
@@ -44,9 +44,20 @@ func Misspelt(name string, known []string) string {
 	return best
 }
 
-// lastPart returns the text after the last dot of a field path.
+// lastPart returns the text after the last dot of a field path, and the name of a flag without its dashes.
 func lastPart(name string) string {
-	return name[strings.LastIndexByte(name, '.')+1:]
+	return strings.TrimLeft(name[strings.LastIndexByte(name, '.')+1:], "-")
+}
+
+// unlikeness returns how many letters of two names differ. A name that is cut short, or that has more at its end, is
+// like the whole.
+func unlikeness(a, b string) int {
+	const clear = 3 // letters that make a beginning
+	d := distance(a, b)
+	if short := min(len(a), len(b)); short >= clear && a[:short] == b[:short] {
+		return min(d, 2)
+	}
+	return d
 }
 
 // distance counts the letters to insert, delete or replace, and the neighbours to swap, to turn a into b.

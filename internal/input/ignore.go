@@ -56,6 +56,12 @@ func newIgnoreRule(text string) (rule ignoreRule, ok bool, err error) {
 	return rule, true, nil
 }
 
+// CheckIgnored returns an error if a text is no pattern of an ignore file.
+func CheckIgnored(text string) error {
+	_, _, err := newIgnoreRule(text)
+	return err
+}
+
 // newIgnoreList parses lines.
 func newIgnoreList(dir string, lines []string) (*ignoreList, error) {
 	list := &ignoreList{dir: dir}

@@ -40,6 +40,8 @@ type Option struct {
 	Sensitive bool
 	// Values are the allowed values; nil allows any value.
 	Values []string
+	// Valid returns an error if a value is wrong; nil allows all that Values do.
+	Valid func(text string) error
 	// Separated says that a flag may have a list of values, separated by commas.
 	Separated bool
 	// Default describes what holds without the option, and Since is the version of preadmit that
@@ -211,6 +213,8 @@ func (o *Option) Check(text string) error {
 		return errors.New("the path is empty")
 	case len(o.Values) > 0 && !slices.Contains(o.Values, text):
 		return fmt.Errorf("%q is not a valid value; expected %s", text, source.Alternatives(o.Values))
+	case o.Valid != nil:
+		return o.Valid(text)
 	}
 	return nil
 }

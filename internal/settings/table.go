@@ -5,6 +5,7 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/source"
+	"github.com/preadmit/preadmit/internal/input"
 )
 
 var switches = []string{"true", "false"}
@@ -292,7 +293,7 @@ var Table = []Option{
 		Target: func(c *Config) any { return &c.AllowEmpty },
 	},
 	{
-		Flag: "ignore", Arg: "GLOB", Commands: reading,
+		Flag: "ignore", Arg: "GLOB", Commands: reading, Valid: input.CheckIgnored,
 		Help:   "files not to read in directories, a pattern as in .gitignore; files named .preadmitignore hold such patterns, too",
 		Target: func(c *Config) any { return &c.Ignore },
 	},
