@@ -60,12 +60,23 @@ func (r *run) index(local []*manifest.Document) {
 	r.candidates = all
 	for id, c := range all {
 		c.object = sync.OnceValues(func() (map[string]any, error) { return r.candidate(c) })
-		c.sensitive = sync.OnceValue(func() *redact.Objects {
-			object, _ := c.object()
-			return redact.NewObjects(object)
-		})
+		c.sensitive = sync.OnceValue(c.secret)
 		r.snapshot.Put(id.kind, id.namespace, id.name, func(reader *snapshot.Reader) (map[string]any, error) { return r.lookUp(c, reader) })
 	}
+}
+
+// secret returns the object as one that must stay secret, after all jobs are done.
+func (c *candidates) secret() *redact.Objects {
+	object, _ := c.object()
+	all := []map[string]any{object}
+	if len(c.jobs) == 0 {
+		return redact.NewObjects(all...)
+	}
+	var written []map[string]any
+	for _, j := range c.jobs {
+		written = append(written, j.document.Object())
+	}
+	return redact.NewChanged(all, written)
 }
 
 // lookUp returns the object that a server would hold, after the jobs of the candidates are done.

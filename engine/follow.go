@@ -68,7 +68,7 @@ func (f *following) trigger(follower policy.Follower, a *admitted) {
 	}
 	request.Object = state.view
 	if a.loaded.isSensitive() || slices.ContainsFunc(a.trace.events, func(e event) bool { return e.sensitive.hides() }) {
-		reader.AddSensitive(redact.NewObjects(request.Object))
+		reader.AddSensitive(redact.NewChanged([]map[string]any{request.Object}, []map[string]any{a.loaded.original}))
 	}
 	for followed := range follower.Follow(request, f.targets) {
 		if f.spent += limit.TargetStep; f.spent > limit.Targets {
@@ -205,7 +205,7 @@ func (f *following) record(a *admitted, step policy.Step, read []*redact.Objects
 	if a.trace.after == nil {
 		a.trace.before = state.view
 	}
-	sensitive := files.copies(state.view, step.Object, kind.Type())
+	sensitive := files.copies(a.loaded.original, state.view, step.Object, kind.Type())
 	if len(read) > 0 || files.sensitive[step.At.File] {
 		var open openTexts
 		open.learn(read)

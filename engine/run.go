@@ -547,7 +547,7 @@ func (r *run) requestFor(l *loaded, memo *change.Memo, reader *snapshot.Reader) 
 	request := &policy.Request{
 		Context: r.ctx, Kind: j.place.kind, Name: j.place.name, Namespace: j.place.ofRequest(),
 		Operation: settings.options.Operation, DryRun: settings.options.DryRun, User: settings.options.User,
-		Memo: memo, Object: l.raw, Schemas: r.currentSchemas(), Snapshot: reader, Secrets: r.input.given,
+		Memo: memo, Object: l.raw, Written: l.original, Schemas: r.currentSchemas(), Snapshot: reader, Secrets: r.input.given,
 	}
 	if j.made != nil {
 		request.Operation, request.DryRun, request.User = policy.Create, false, j.made.user()

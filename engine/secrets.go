@@ -136,12 +136,16 @@ type revealed struct {
 func (r revealed) hides() bool { return r.derived || len(r.texts) > 0 }
 
 // copies returns what a policy has added to a Secret and may have taken from its values: the texts that
-// contain one, and whether others have words that are neither in policies nor public in the Secret.
-func (f *files) copies(before, after map[string]any, shape change.Shape) revealed {
+// contain one, and whether others have words that are neither in policies nor public in the Secret. Public is
+// what its author has written: another policy may have copied a value to a public field before.
+func (f *files) copies(written, before, after map[string]any, shape change.Shape) revealed {
 	if !redact.IsSecret(before) {
 		return revealed{}
 	}
-	object := redact.NewObjects(before)
+	if written == nil {
+		written = before
+	}
+	object := redact.NewChanged([]map[string]any{before}, []map[string]any{written})
 	own := []*redact.Objects{object}
 	var open openTexts
 	open.learn(own)

@@ -62,7 +62,7 @@ func (t *taint) texts(step policy.Step, shape change.Shape) revealed {
 	}
 	before := t.request.Object
 	if !t.tainted[t.current] && !t.files.sensitive[step.At.File] {
-		return t.files.copies(before, step.Object, shape)
+		return t.files.copies(t.request.Written, before, step.Object, shape)
 	}
 	if t.request.Snapshot != nil {
 		t.open.learn(t.request.Snapshot.Sensitive())

@@ -39,7 +39,7 @@ func (r *run) applyTrees(l *loaded) {
 			l.tell(d.Naming(step.At, step.ID.String()))
 			return
 		}
-		l.tree = append(l.tree, event{by: step.ID, at: step.At, before: l.raw, written: step.Object, sensitive: r.set.files.copies(l.raw, step.Object, nil)})
+		l.tree = append(l.tree, event{by: step.ID, at: step.At, before: l.raw, written: step.Object, sensitive: r.set.files.copies(l.original, l.raw, step.Object, nil)})
 		l.raw = step.Object
 	}
 }

@@ -55,6 +55,8 @@ type Request struct {
 
 	Schemas  *schema.Registry
 	Snapshot *snapshot.Reader
+	// Written is the object as its author wrote it; nil if nobody did.
+	Written map[string]any
 	// Secrets hides the values that the Secrets of the input have.
 	Secrets *redact.Redactor
 	// Warn reports a diagnostic that does not stop the request.

@@ -10,14 +10,20 @@ import (
 // Objects are sensitive objects that are looked up together. What they show and what they hide is
 // found out once, when it is needed, so many admissions can share them.
 type Objects struct {
-	all    []map[string]any
-	open   func() map[string]bool
-	hidden func() *strings.Replacer
+	all, written []map[string]any
+	open         func() map[string]bool
+	hidden       func() *strings.Replacer
 }
 
 // NewObjects returns sensitive objects.
 func NewObjects(objects ...map[string]any) *Objects {
-	o := &Objects{all: objects}
+	return NewChanged(objects, objects)
+}
+
+// NewChanged returns sensitive objects that policies have changed. Only what their authors have written in open fields
+// is public: a policy may have copied a value there.
+func NewChanged(objects, written []map[string]any) *Objects {
+	o := &Objects{all: objects, written: written}
 	o.open, o.hidden = sync.OnceValue(o.findOpen), sync.OnceValue(o.findHidden)
 	return o
 }
@@ -27,19 +33,19 @@ func Join(several []*Objects) *Objects {
 	if len(several) == 1 {
 		return several[0]
 	}
-	var all []map[string]any
+	var all, written []map[string]any
 	for _, o := range several {
-		all = append(all, o.all...)
+		all, written = append(all, o.all...), append(written, o.written...)
 	}
-	return NewObjects(all...)
+	return NewChanged(all, written)
 }
 
-// Open returns the scalars in the open fields of the objects, as texts. The set must not be modified.
+// Open returns the scalars that authors have written in the open fields of the objects, as texts. The set must not be modified.
 func (o *Objects) Open() map[string]bool { return o.open() }
 
 func (o *Objects) findOpen() map[string]bool {
 	open := map[string]bool{}
-	for _, object := range o.all {
+	for _, object := range o.written {
 		for _, text := range openTexts(object) {
 			open[text] = true
 		}
