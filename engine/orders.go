@@ -316,7 +316,7 @@ func (o ordering) same(order []int) (bool, string) {
 // admit admits the object with the policies in another order. It returns nil if no server decodes it.
 func (o ordering) admit(order []int) *trace {
 	o.memo.Reset() // it would keep the results of all orders alive
-	other := server{defaulting: o.server.defaulting, keepsReason: o.server.keepsReason}
+	other := server{defaulting: o.server.defaulting, files: o.server.files, keepsReason: o.server.keepsReason}
 	positions := make(map[policy.ID]int, len(order))
 	for position, i := range order {
 		positions[o.planned[i]] = position
