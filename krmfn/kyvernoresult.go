@@ -33,7 +33,7 @@ func (k *kyvernoTest) result(fields map[string]any, at change.Path) {
 	r.complete, _ = fields["failOnMissingResources"].(bool)
 	switch known := k.knows(r); {
 	case known == "":
-		k.others++
+		k.others = true
 	case r.operation != "" && !slices.Contains([]string{"CREATE", "UPDATE"}, r.operation):
 		k.tell(source.Errorf(k.document.At(at.Key("operation")), "test-field", "the operation of a result is %q; policies mutate only objects that are created or updated", r.operation).
 			With("expected CREATE or UPDATE"))
@@ -59,7 +59,15 @@ func (k *kyvernoTest) knows(r kyvernoResult) string {
 	}
 	switch {
 	case len(named) == 0:
-		return fmt.Sprintf("there is no policy %q among the policies of the test", r.policy)
+		text := fmt.Sprintf("there is no policy %q among the policies of the test", r.policy)
+		var known []string
+		for _, d := range k.policies {
+			known = append(known, d.Name())
+		}
+		if meant := source.Nearest(r.policy, known); meant != "" {
+			text += "; did you mean " + meant + "?"
+		}
+		return text
 	case len(mutating) == 0:
 		return ""
 	case slices.ContainsFunc(mutating, func(d *manifest.Document) bool { return r.rule == "" || !hasRules(d) || mutates(d, r.rule) }):

@@ -2,7 +2,6 @@ package krmfn
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -30,8 +29,8 @@ type kyvernoTest struct {
 	values, userInfo            inputs
 	// chains are the runs of the policies, by resource and operation.
 	chains map[kyvernoRequest][]*kyvernoRun
-	// others is the number of results that are not about mutation.
-	others int
+	// others says that there are results that are not about mutation.
+	others bool
 }
 
 // kyvernoUnreadFields are the fields of a kyverno-test.yaml that preadmit does not support.
@@ -59,10 +58,10 @@ func (t *tester) kyverno(d *manifest.Document, full string) {
 		result, _ := item.value.(map[string]any)
 		k.result(result, item.path)
 	}
-	if k.others > 0 {
+	if k.others {
 		k.tell(source.Diagnostic{
 			At: d.At(change.Keys("results")), Severity: source.Info, Code: "test-other-results",
-			Message: fmt.Sprintf("%s not about mutation and not run", plural(k.others, "result is", "results are")),
+			Message: "results that are not about mutation are not run",
 		})
 	}
 }

@@ -2,6 +2,7 @@ package change
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"unsafe"
 )
@@ -223,7 +224,7 @@ func WithItem(in, out []any, i int, item any) []any {
 
 // Describe returns the type of a value, for messages that must not contain the value.
 func Describe(value any) string {
-	switch value.(type) {
+	switch v := value.(type) {
 	case map[string]any:
 		return "a map"
 	case []any:
@@ -235,6 +236,9 @@ func Describe(value any) string {
 	case int64:
 		return "a whole number"
 	case float64:
+		if math.Abs(v) >= 1<<63 {
+			return "a number beyond 64 bits"
+		}
 		return "a number with a fraction"
 	}
 	return "null"

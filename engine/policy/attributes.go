@@ -64,7 +64,7 @@ func LabelsOf(object map[string]any) map[string]string {
 // WarnAssumed warns that a policy has read a namespace that was not given.
 func (r *Request) WarnAssumed(namespace string, at source.Position, why string) {
 	r.Warn(source.Warningf(at, "namespace-assumed",
-		"%s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", why, source.Name(namespace)).
+		"%s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", source.Name(why), source.Name(namespace)).
 		With("give the Namespace object as context"))
 }
 

@@ -80,7 +80,7 @@ func (e *evaluation) namespaceLabels(name string) map[string]any {
 // warnAssumed warns that the rule uses a namespace that is not in the input.
 func (e *evaluation) warnAssumed(namespace, why string) {
 	e.request.Warn(source.Warningf(e.rule.at(e.rule.root.Path), "namespace-assumed",
-		"policy %s %s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", source.Name(e.rule.policy.key()), why, source.Name(namespace)).
+		"policy %s %s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", source.Name(e.rule.policy.key()), source.Literal(why), source.Name(namespace)).
 		With("give the Namespace object as context"))
 }
 
