@@ -396,3 +396,15 @@ func TestInputLimitOfTests(t *testing.T) {
 		t.Errorf("%s", &stdout)
 	}
 }
+
+// TestLinkLoop names the links that lead to each other.
+func TestLinkLoop(t *testing.T) {
+	dir := tree(t, map[string]string{"m/a.yaml": "-> b.yaml", "m/b.yaml": "-> a.yaml", "m/c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
+	var stderr bytes.Buffer
+	status := Main(t.Context(), &Process{Args: []string{"render", "m"}, Dir: dir, Stdout: &bytes.Buffer{}, Stderr: &stderr})
+	for _, want := range []string{"m/a.yaml: too many levels of symbolic links", "m/b.yaml: too many levels of symbolic links"} {
+		if status != exitInvalid || !strings.Contains(stderr.String(), want) {
+			t.Errorf("status %d, expected %s:\n%s", status, want, &stderr)
+		}
+	}
+}

@@ -162,6 +162,6 @@ func Stat(w io.Writer, r *Report, colored bool) {
 		if len(rows) > 1 {
 			files = fmt.Sprintf("%d files", len(rows))
 		}
-		fmt.Fprintf(w, " %s, %d lines added, %d removed\n", files, added, removed)
+		fmt.Fprintf(w, " %s, %s added, %d removed\n", files, plural(added, "line", "lines"), removed)
 	}
 }

@@ -223,8 +223,19 @@ func (r *Reader) realFile(p Path, full string, in *directory) (string, error) {
 		return "", r.errorAt(p, full, ErrDangling)
 	case err != nil && in != nil && errors.Is(err, ErrEscape):
 		return "", r.errorAt(p, full, ErrEscape)
+	case err != nil && in != nil:
+		return "", r.errorAt(p, full, causeOf(full, err))
 	}
 	return real, err
+}
+
+// causeOf returns what the system says of a file that cannot be found, without the path; or else the error.
+func causeOf(full string, err error) error {
+	var said *fs.PathError
+	if _, stat := os.Stat(full); errors.As(stat, &said) {
+		return said.Err
+	}
+	return err
 }
 
 // isOpen reports whether a file is open in an editor.
