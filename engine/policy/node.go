@@ -35,6 +35,14 @@ func (n Node) Has(key string) bool {
 	return object[key] != nil
 }
 
+// Key returns the last key of the path; "" for the root and for an item of a list.
+func (n Node) Key() string {
+	if len(n.Path) == 0 {
+		return ""
+	}
+	return n.Path[len(n.Path)-1].Key
+}
+
 // Items returns the items of a list.
 func (n Node) Items() []Node {
 	list, _ := n.Value.([]any)

@@ -50,7 +50,7 @@ func (r *reader) conditions(n policy.Node) {
 		r.conditionList(n)
 		return
 	}
-	if r.doc.Fields(n, []string{"any", "all"}) {
+	if r.doc.Fields(n, []string{"any", "all"}) { // which the CustomResourceDefinition does not describe
 		r.conditionList(n.At("any"))
 		r.conditionList(n.At("all"))
 	}
@@ -58,7 +58,7 @@ func (r *reader) conditions(n policy.Node) {
 
 func (r *reader) conditionList(n policy.Node) {
 	for _, item := range r.doc.List(n) {
-		if !r.doc.Fields(item, conditionFields) {
+		if !r.doc.Fields(item, []string{"key", "operator", "value", "message"}) {
 			continue
 		}
 		operator := item.At("operator")

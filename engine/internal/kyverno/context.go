@@ -25,21 +25,11 @@ type entry struct {
 
 // context checks the entries of a context.
 func (r *reader) context(n policy.Node) {
-	for _, item := range r.doc.List(n) {
-		if !r.doc.Fields(item, entryFields()) {
-			continue
-		}
+	for _, item := range n.Items() {
 		if item.At("name").Text() == "" {
 			r.doc.Invalid(item.At("name"), "the field is required")
 		}
-		given := 0
-		for _, kind := range entryKinds {
-			if body := item.At(kind); body.Given() {
-				given++
-				r.doc.Fields(body, typeAt("rules", "context", kind).FieldNames())
-			}
-		}
-		if given != 1 {
+		if count(item, entryKinds...) != 1 {
 			r.doc.Advise(item.Path, "policy-invalid", "expected exactly one of variable, configMap, apiCall, globalReference and imageRegistry", "")
 		}
 		v := item.At("variable")

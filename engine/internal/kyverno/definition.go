@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -96,11 +97,7 @@ func (r *reader) definition(namespace string) *definition {
 	if r.doc.Document.Kind().Kind == "Policy" {
 		d.namespace = cmp.Or(r.doc.Document.Namespace(), namespace)
 	}
-	r.doc.Fields(r.doc.Root, []string{"apiVersion", "kind", "metadata", "spec", "status"})
 	spec := r.doc.Root.At("spec")
-	if !r.doc.Fields(spec, specFields()) {
-		return d
-	}
 	d.ignore = r.failurePolicy(spec).Text() == "Ignore"
 	d.one = spec.At("applyRules").Text() == "One"
 	d.spec = spec
@@ -108,7 +105,11 @@ func (r *reader) definition(namespace string) *definition {
 	for _, w := range written {
 		r.rule(w)
 	}
-	r.conforms(spec)
+	t := policydoc.MutatingType()
+	if slices.ContainsFunc(spec.At("rules").Items(), isOther) {
+		t = policydoc.TypeOf("ClusterPolicy")
+	}
+	r.conforms(r.doc.Root, t)
 	if source.HasErrors(r.doc.Problems) {
 		return d
 	}
@@ -129,9 +130,6 @@ func (r *reader) definition(namespace string) *definition {
 func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 	found := spec.At("failurePolicy")
 	webhook := spec.At("webhookConfiguration")
-	if !webhook.Given() || !r.doc.Fields(webhook, webhookFields()) {
-		return found
-	}
 	if conditions := webhook.At("matchConditions"); len(conditions.Items()) > 0 {
 		r.doc.Advise(conditions.Path, "policy-invalid", "conditions of the webhook in CEL are not evaluated", "say the same with match and preconditions of the rules")
 	}
@@ -146,10 +144,7 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 	var written []*rule
 	var others []policy.Node
 	names := map[string]bool{}
-	for _, n := range r.doc.List(n) {
-		if !r.doc.Fields(n, ruleFields()) {
-			continue
-		}
+	for _, n := range n.Items() {
 		name := r.doc.String(n.At("name"))
 		if name == "" {
 			r.doc.Invalid(n.At("name"), "the field is required")
@@ -196,11 +191,7 @@ func (r *reader) rule(w *rule) {
 	r.context(n.At("context"))
 	r.conditions(n.At("preconditions"))
 	m := n.At("mutate")
-	if !r.doc.Fields(m, slices.Concat(mutateFields(), oldFields)) {
-		return
-	}
-	for _, t := range r.doc.List(m.At("targets")) {
-		r.doc.Fields(t, targetFields())
+	for _, t := range m.At("targets").Items() {
 		if t.At("kind").Text() == "" {
 			r.doc.Invalid(t.At("kind"), "the field is required")
 		}
@@ -216,14 +207,20 @@ func (r *reader) rule(w *rule) {
 		r.doc.Advise(m.Path, "policy-invalid", "the mutate block has more than one kind of patch, of which Kyverno would use one", "split the rule")
 	}
 	r.patches(m)
-	for _, entry := range r.doc.List(m.At("foreach")) {
+	for _, entry := range m.At("foreach").Items() {
 		r.foreach(entry)
 	}
 }
 
 // count returns how many of some fields are given.
 func count(n policy.Node, keys ...string) int {
-	return len(slices.DeleteFunc(keys, func(key string) bool { return !n.Has(key) }))
+	given := 0
+	for _, key := range keys {
+		if n.Has(key) {
+			given++
+		}
+	}
+	return given
 }
 
 // patches checks the patches of a mutate block or of an entry of foreach.
@@ -247,9 +244,6 @@ func (r *reader) patches(n policy.Node) {
 
 // foreach checks an entry of foreach.
 func (r *reader) foreach(n policy.Node) {
-	if !r.doc.Fields(n, foreachFields()) {
-		return
-	}
 	if n.At("list").Text() == "" {
 		r.doc.Advise(n.At("list").Path, "policy-invalid", "expected a JMESPath expression", "for instance request.object.spec.containers")
 	} else {
@@ -266,5 +260,6 @@ func (r *reader) foreach(n policy.Node) {
 	r.patches(n)
 	for _, entry := range r.doc.List(n.At("foreach")) {
 		r.foreach(entry)
+		r.conforms(entry, typeAt("rules", "mutate", "foreach"))
 	}
 }

@@ -2,8 +2,8 @@ package kyverno
 
 import (
 	"slices"
-	"sync"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -19,27 +19,11 @@ type reader struct {
 
 func newReader(d *manifest.Document) *reader { return &reader{doc: policydoc.New(d)} }
 
-// The fields of each part of a policy in Kyverno v1.19.0.
-var (
-	specFields     = fieldsOf()
-	webhookFields  = fieldsOf("webhookConfiguration")
-	ruleFields     = fieldsOf("rules")
-	matchFields    = fieldsOf("rules", "match")
-	blockFields    = fieldsOf("rules", "match", "any")
-	resourceFields = fieldsOf("rules", "match", "resources")
-	subjectFields  = fieldsOf("rules", "match", "subjects")
-	selectorFields = fieldsOf("rules", "match", "resources", "selector")
-	mutateFields   = fieldsOf("rules", "mutate")
-	foreachFields  = fieldsOf("rules", "mutate", "foreach")
-	targetFields   = fieldsOf("rules", "mutate", "targets")
-	entryFields    = fieldsOf("rules", "context")
-	// entryKinds are the fields of an entry of a context besides its name, of which it has one.
-	entryKinds = []string{"apiCall", "configMap", "globalReference", "imageRegistry", "variable"}
-	// oldFields are fields of mutate in versions before 1.6.
-	oldFields = []string{"overlay", "patches"}
-	// conditionFields are not in the CustomResourceDefinition, which allows any conditions.
-	conditionFields = []string{"key", "operator", "value", "message"}
-)
+// entryKinds are the fields of an entry of a context besides its name, of which it has one.
+var entryKinds = []string{"apiCall", "configMap", "globalReference", "imageRegistry", "variable"}
+
+// oldFields are fields of mutate in versions before 1.6.
+var oldFields = []string{"overlay", "patches"}
 
 // typeAt returns the type of a part of the spec of a policy, or of the items of a list.
 func typeAt(path ...string) *schema.Type {
@@ -52,19 +36,23 @@ func typeAt(path ...string) *schema.Type {
 	return t
 }
 
-// fieldsOf returns a function that returns the fields of a part of the spec of a policy.
-func fieldsOf(path ...string) func() []string {
-	return sync.OnceValue(func() []string { return typeAt(path...).FieldNames() })
+// conforms checks what nobody has checked yet of a part of a policy against its type in the
+// CustomResourceDefinition. What a rule that does not mutate has besides does not matter.
+func (r *reader) conforms(n policy.Node, t *schema.Type) {
+	r.doc.Conforms(n, t, func(n policy.Node, name string, of *schema.Type) {
+		isOld := n.Key() == "mutate" && slices.Contains(oldFields, name)
+		if !isOld && r.mutates(n.Path) {
+			r.doc.UnknownField(n, name, of.FieldNames())
+		}
+	})
 }
 
-// conforms checks what nobody has checked yet against the CustomResourceDefinition. Fields that a
-// server drops have been reported where they matter.
-func (r *reader) conforms(spec policy.Node) {
-	t := typeAt()
-	if slices.ContainsFunc(spec.At("rules").Items(), isOther) {
-		t = policydoc.TypeOf("ClusterPolicy").FieldType("spec")
+// mutates reports whether a path is not that of a part of a rule that does not mutate.
+func (r *reader) mutates(path change.Path) bool {
+	if len(path) <= 2 || path[1] != change.Key("rules") {
+		return true
 	}
-	r.doc.Conforms(spec, t, func(policy.Node, string, *schema.Type) {})
+	return r.doc.Root.At("spec", "rules").Items()[path[2].Index].Has("mutate")
 }
 
 // isOther reports whether a rule has a field that MutatingType does not describe.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/preadmit/preadmit/engine/internal/kyverno/deviation"
-	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
@@ -43,7 +42,7 @@ func (r *reader) exception() *exception {
 		}
 	}
 	r.filter(x.spec.At("match"), true)
-	r.doc.Conforms(x.spec.At("match"), typeAt("rules", "match"), func(policy.Node, string, *schema.Type) {})
+	r.conforms(x.spec.At("match"), typeAt("rules", "match"))
 	r.exceptionConditions(x.spec.At("conditions"))
 	x.match, x.matchNamespace = readFilter(x.spec.At("match")), readFilter(x.spec.At("match"))
 	for _, b := range slices.Concat(x.match.blocks(), x.matchNamespace.blocks()) {

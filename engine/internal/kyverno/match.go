@@ -100,17 +100,12 @@ func (s kindSelector) matches(k gvk.Kind) bool {
 
 // filter checks a match or exclude block.
 func (r *reader) filter(n policy.Node, required bool) {
-	if !r.doc.Fields(n, matchFields()) {
-		return
-	}
 	if n.At("any").Given() && n.At("all").Given() {
 		r.doc.Advise(n.Path, "policy-invalid", "any and all exclude each other", "")
 	}
 	for _, key := range []string{"any", "all"} {
-		for _, item := range r.doc.List(n.At(key)) {
-			if r.doc.Fields(item, blockFields()) {
-				r.block(item)
-			}
+		for _, item := range n.At(key).Items() {
+			r.block(item)
 		}
 	}
 	r.block(n)
@@ -122,23 +117,13 @@ func (r *reader) filter(n policy.Node, required bool) {
 // block checks one set of conditions.
 func (r *reader) block(n policy.Node) {
 	resources := n.At("resources")
-	for _, s := range r.doc.List(n.At("subjects")) {
-		r.doc.Fields(s, subjectFields())
-	}
-	if !resources.Given() || !r.doc.Fields(resources, resourceFields()) {
-		return
-	}
 	for _, kind := range resources.At("kinds").Items() {
 		if _, ok := parseKind(kind.Text()); !ok {
 			r.doc.Advise(kind.Path, "policy-invalid", "this selects no kind", "expected Kind, version/Kind, group/version/Kind or group/version/Kind/subresource")
 		}
 	}
 	for _, key := range []string{"selector", "namespaceSelector"} {
-		selector := resources.At(key)
-		if !selector.Given() || !r.doc.Fields(selector, selectorFields()) {
-			continue
-		}
-		r.selectorExpressions(selector)
+		r.selectorExpressions(resources.At(key))
 	}
 }
 

@@ -24,10 +24,15 @@ func (r *Reader) Fields(n policy.Node, known []string) bool {
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(known, key) {
-			r.Mistaken(n.Path.Key(key), "policy-field-unknown", fmt.Sprintf("unknown field %q", key), source.Expected("expected "+strings.Join(known, ", "), key, known))
+			r.UnknownField(n, key, known)
 		}
 	}
 	return true
+}
+
+// UnknownField reports a field of the map at n that is not one of the known fields.
+func (r *Reader) UnknownField(n policy.Node, name string, known []string) {
+	r.Mistaken(n.Path.Key(name), "policy-field-unknown", fmt.Sprintf("unknown field %q", name), source.Expected("expected "+strings.Join(known, ", "), name, known))
 }
 
 // Name returns the name of the policy. It reports a name that an API server rejects.
