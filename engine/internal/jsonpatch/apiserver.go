@@ -22,7 +22,8 @@ import (
 // that the patch wrote, a test of a list that holds null), the result is an error or the result
 // that RFC 6902 requires.
 var APIServer = Dialect{
-	(*document).addV4, (*document).removeV4, (*document).replaceV4, (*document).testV4, (*document).transferV4,
+	(*document).add, (*document).removeV4, (*document).replaceV4, (*document).testV4, (*document).parent, (*document).takeV4,
+	func(copied int) error { return copySizeError(copied) },
 }
 
 // The error texts of v4.13, by operation where they differ. v5 has most of them, too.
@@ -49,41 +50,8 @@ var noPath = map[string]string{
 
 func last(keys []string) string { return keys[len(keys)-1] }
 
-// locateV4 splits a pointer whose parent is a map, a list or a null of the patch.
-func (d *document) locateV4(op, pointer string) ([]string, error) {
-	keys := Keys(pointer)
-	if len(keys) == 0 || d.parent(keys) == nil {
-		return nil, fmt.Errorf(noPath[op], pointer, errMissing)
-	}
-	return keys, nil
-}
-
-// writable opens and returns the map or list in which an operation writes. The server crashes
-// below a null of the patch.
-func (d *document) writable(keys []string, op Operation) (any, error) {
-	if d.parent(keys) == any(null{}) {
-		return nil, Crash("the %s operation for %q writes below a null that an operation before it wrote: kube-apiserver crashes on it; let that operation write a map", op.Op, op.Path)
-	}
-	return d.opened(keys), nil
-}
-
-func (d *document) addV4(op Operation) error {
-	keys, err := d.locateV4(op.Op, op.Path)
-	if err != nil || d.holds(keys, op.written()) {
-		return err
-	}
-	parent, err := d.writable(keys, op)
-	if err != nil {
-		return err
-	}
-	if err := add(parent, last(keys), op.written()); err != nil {
-		return fmt.Errorf(failedFor, op.Op, op.Path, err)
-	}
-	return nil
-}
-
 func (d *document) removeV4(op Operation) error {
-	keys, err := d.locateV4(op.Op, op.Path)
+	keys, err := d.locate(op.Op, op.Path)
 	if err != nil {
 		return err
 	}
@@ -108,7 +76,7 @@ func (d *document) replaceV4(op Operation) error {
 	if op.Path == "" {
 		return d.replaceRoot(op)
 	}
-	keys, err := d.locateV4(op.Op, op.Path)
+	keys, err := d.locate(op.Op, op.Path)
 	if err != nil || d.holds(keys, op.written()) {
 		return err
 	}
@@ -141,7 +109,7 @@ func (d *document) testV4(op Operation) error {
 		return errors.New("test operation of the whole object needs a value")
 	}
 	if pointer != "" {
-		keys, err := d.locateV4(op.Op, pointer)
+		keys, err := d.locate(op.Op, pointer)
 		if err != nil {
 			return err
 		}
@@ -164,15 +132,7 @@ func equalsV4(value, want any) bool {
 	return equal(value, want, isEmptyMap)
 }
 
-// transferV4 applies move and copy.
-func (d *document) transferV4(op Operation) error {
-	if op.From == "" {
-		return fmt.Errorf(noFrom, op.Op, errMissing)
-	}
-	from, err := d.locateV4(op.Op, op.From)
-	if err != nil {
-		return err
-	}
+func (d *document) takeV4(op Operation, from []string) (any, error) {
 	value, _, err := get(d.parent(from), last(from))
 	switch {
 	case op.Op == "move":
@@ -180,29 +140,7 @@ func (d *document) transferV4(op Operation) error {
 	case err != nil:
 		err = fmt.Errorf(copyFrom, op.From, err)
 	}
-	if err != nil {
-		return err
-	}
-	keys := Keys(op.Path)
-	if len(keys) == 0 || d.parent(keys) == nil {
-		return fmt.Errorf(noDestination, op.Op, op.Path, errMissing)
-	}
-	if op.Op == "copy" {
-		if value = clone(value); d.used.copy(value) {
-			return &copySizeError{d.used.copied}
-		}
-	}
-	parent, err := d.writable(keys, op)
-	if err != nil {
-		return err
-	}
-	switch err := add(parent, last(keys), value); {
-	case err != nil && op.Op == "copy":
-		return fmt.Errorf(copyFailed, err)
-	case err != nil:
-		return fmt.Errorf(failedFor, op.Op, op.Path, err)
-	}
-	return nil
+	return value, err
 }
 
 // CrashError reports that a patch makes an API server crash: the request fails, whatever the
@@ -217,10 +155,10 @@ func Crash(format string, args ...any) *CrashError {
 // Error implements error.
 func (e *CrashError) Error() string { return e.text }
 
-// copySizeError reports that copies add too many bytes.
-type copySizeError struct{ size int }
+// copySizeError reports that copies add too many bytes, and how many.
+type copySizeError int
 
 // Error implements error.
-func (e *copySizeError) Error() string {
-	return fmt.Sprintf("Unable to complete the copy, the accumulated size increase of copy is %d, exceeding the limit %d", e.size, limit.CopyBytes)
+func (e copySizeError) Error() string {
+	return fmt.Sprintf("Unable to complete the copy, the accumulated size increase of copy is %d, exceeding the limit %d", int(e), limit.CopyBytes)
 }

@@ -14,6 +14,7 @@ import (
 // document is an object that operations change. Maps and lists are copied when they are opened
 // for changes, once, and then belong to the document.
 type document struct {
+	dialect Dialect
 	// root is a map[string]any or an openMap, begun the object before the patch.
 	root  any
 	begun map[string]any
@@ -209,6 +210,75 @@ func (d *document) parent(keys []string) any {
 		return at
 	}
 	return nil
+}
+
+// locate splits a pointer to a member of a map or list.
+func (d *document) locate(op, pointer string) ([]string, error) {
+	keys := Keys(pointer)
+	if len(keys) == 0 || d.dialect.parent(d, keys) == nil {
+		return nil, fmt.Errorf(noPath[op], pointer, errMissing)
+	}
+	return keys, nil
+}
+
+// add applies the operation add.
+func (d *document) add(op Operation) error {
+	keys, err := d.locate(op.Op, op.Path)
+	if err != nil || d.holds(keys, op.written()) {
+		return err
+	}
+	parent, err := d.writable(keys, op)
+	if err != nil {
+		return err
+	}
+	if err := add(parent, last(keys), op.written()); err != nil {
+		return fmt.Errorf(failedFor, op.Op, op.Path, err)
+	}
+	return nil
+}
+
+// transfer applies move and copy.
+func (d *document) transfer(op Operation) error {
+	if op.From == "" {
+		return fmt.Errorf(noFrom, op.Op, errMissing)
+	}
+	from, err := d.locate(op.Op, op.From)
+	if err != nil {
+		return err
+	}
+	value, err := d.dialect.take(d, op, from)
+	if err != nil {
+		return err
+	}
+	keys := Keys(op.Path)
+	if len(keys) == 0 || d.dialect.parent(d, keys) == nil {
+		return fmt.Errorf(noDestination, op.Op, op.Path, errMissing)
+	}
+	if op.Op == "copy" {
+		if value = clone(value); d.used.copy(value) {
+			return d.dialect.tooLarge(d.used.copied)
+		}
+	}
+	parent, err := d.writable(keys, op)
+	if err != nil {
+		return err
+	}
+	switch err := add(parent, last(keys), value); {
+	case err != nil && op.Op == "copy":
+		return fmt.Errorf(copyFailed, err)
+	case err != nil:
+		return fmt.Errorf(failedFor, op.Op, op.Path, err)
+	}
+	return nil
+}
+
+// writable opens and returns the map or list in which an operation writes. An API server crashes
+// below a null of the patch.
+func (d *document) writable(keys []string, op Operation) (any, error) {
+	if d.parent(keys) == any(null{}) {
+		return nil, Crash("the %s operation for %q writes below a null that an operation before it wrote: kube-apiserver crashes on it; let that operation write a map", op.Op, op.Path)
+	}
+	return d.opened(keys), nil
 }
 
 // opened is parent for an existing map or list, which it opens.

@@ -41,10 +41,15 @@ type Operation struct {
 // the object and continues; other hosts fail.
 var ErrTestFailed = errors.New("test failed")
 
-// Dialect is a host's interpretation of patches.
+// Dialect is a host's interpretation of patches: what its operations do, and what they share.
 type Dialect struct {
-	// transfer is for move and copy.
-	add, remove, replace, test, transfer func(d *document, op Operation) error
+	add, remove, replace, test func(d *document, op Operation) error
+	// parent returns the map or list from which the last key selects; nil if there is none.
+	parent func(d *document, keys []string) any
+	// take returns the value that move or copy takes from a place. Move removes it there.
+	take func(d *document, op Operation, from []string) (any, error)
+	// tooLarge is the error of copies that add too many bytes.
+	tooLarge func(copied int) error
 }
 
 // apply applies one operation.
@@ -62,7 +67,7 @@ func (dialect Dialect) apply(d *document, op Operation) error {
 	case "test":
 		return dialect.test(d, op)
 	case "move", "copy":
-		return dialect.transfer(d, op)
+		return d.transfer(op)
 	}
 	return errors.New(unknownOp + op.Op)
 }
@@ -71,7 +76,7 @@ func (dialect Dialect) apply(d *document, op Operation) error {
 // the parts that no operation touches; if all operations only test, it is object itself. Error
 // texts are the host's; the first error ends the patch.
 func (dialect Dialect) Apply(object map[string]any, ops []Operation) (map[string]any, error) {
-	d := document{root: object, begun: object}
+	d := document{dialect: dialect, root: object, begun: object}
 	for i, op := range ops {
 		if i == limit.Operations {
 			return nil, limit.Exceeded(limit.Patch, "split the patch", "the JSON Patch has more than %d operations", limit.Operations)

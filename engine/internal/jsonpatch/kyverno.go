@@ -31,7 +31,10 @@ import (
 // As the code, and not as Kyverno's documentation says, replace of a missing key fails. Kyverno applies a
 // pointer that begins with // to a copy of the object, which it drops; here the operation fails.
 var Kyverno = Dialect{
-	(*document).addV5, (*document).removeV5, (*document).replaceV5, (*document).testV5, (*document).transferV5,
+	(*document).addV5, (*document).removeV5, (*document).replaceV5, (*document).testV5, (*document).parentV5, (*document).takeV5,
+	func(copied int) error {
+		return limit.Exceeded(limit.Patch, "do not copy an object into itself", "the copy operations of the JSON Patch add %d bytes, more than %d MiB", copied, limit.CopyBytes>>20)
+	},
 }
 
 // Rewrites reports whether Kyverno's patch changes the JSON of an object, whose keys are sorted, even if
@@ -52,21 +55,12 @@ func Rewrites(object map[string]any, patch []byte) bool {
 // maxIndex is the maximum index in a pointer: add fills a new list with nulls up to the index.
 const maxIndex = 10000
 
-// locateV5 splits a pointer whose parent is a map or list.
-func (d *document) locateV5(op, pointer string) ([]string, error) {
-	keys := Keys(pointer)
-	if len(keys) == 0 || !isContainer(d.parentV5(keys)) {
-		return nil, fmt.Errorf(noPath[op], pointer, errMissing)
-	}
-	return keys, nil
-}
-
-// parentV5 is parent, but does not find an empty key.
+// parentV5 is parent, but finds neither an empty key nor a null.
 func (d *document) parentV5(keys []string) any {
-	if slices.Contains(keys[:len(keys)-1], "") {
-		return nil
+	if parent := d.parent(keys); isContainer(parent) && !slices.Contains(keys[:len(keys)-1], "") {
+		return parent
 	}
-	return d.parent(keys)
+	return nil
 }
 
 // memberV5 returns the member that the last key selects. A missing key of a map is an error.
@@ -91,14 +85,7 @@ func (d *document) addV5(op Operation) error {
 	if err := d.ensure(op.Path); err != nil {
 		return err
 	}
-	keys, err := d.locateV5(op.Op, op.Path)
-	if err != nil {
-		return err
-	}
-	if err := add(d.opened(keys), last(keys), op.written()); err != nil {
-		return fmt.Errorf(failedFor, op.Op, op.Path, err)
-	}
-	return nil
+	return d.add(op)
 }
 
 func (d *document) replaceAll(op Operation) error {
@@ -176,7 +163,7 @@ func (d *document) removeV5(op Operation) error {
 		return fmt.Errorf(noPath[op.Op], op.Path, errMissing)
 	}
 	parent := d.parentV5(keys)
-	if !isContainer(parent) {
+	if parent == nil {
 		return nil
 	}
 	_, ok, err := get(parent, last(keys))
@@ -194,7 +181,7 @@ func (d *document) replaceV5(op Operation) error {
 	if op.Path == "" {
 		return d.replaceAll(op)
 	}
-	keys, err := d.locateV5(op.Op, op.Path)
+	keys, err := d.locate(op.Op, op.Path)
 	if err != nil {
 		return err
 	}
@@ -211,7 +198,7 @@ func (d *document) replaceV5(op Operation) error {
 func (d *document) testV5(op Operation) error {
 	value := d.root
 	if op.Path != "" {
-		keys, err := d.locateV5(op.Op, op.Path)
+		keys, err := d.locate(op.Op, op.Path)
 		if err != nil {
 			return err
 		}
@@ -225,38 +212,18 @@ func (d *document) testV5(op Operation) error {
 	return failed(op)
 }
 
-// transferV5 applies move and copy.
-func (d *document) transferV5(op Operation) error {
-	from, err := d.locateV5(op.Op, op.From)
-	if err != nil {
-		return err
-	}
+func (d *document) takeV5(op Operation, from []string) (any, error) {
 	value, err := d.memberV5(from)
 	if op.Op == "move" && err == nil {
 		_, _, err = get(d.parent(from), last(from))
 	}
 	switch {
 	case err != nil && op.Op == "copy":
-		return fmt.Errorf(copyFrom, op.From, err)
+		return nil, fmt.Errorf(copyFrom, op.From, err)
 	case err != nil:
-		return fmt.Errorf(failedFor, op.Op, last(from), err)
+		return nil, fmt.Errorf(failedFor, op.Op, last(from), err)
 	case op.Op == "move":
 		remove(d.opened(from), last(from))
 	}
-	keys := Keys(op.Path)
-	if len(keys) == 0 || !isContainer(d.parentV5(keys)) {
-		return fmt.Errorf(noDestination, op.Op, op.Path, errMissing)
-	}
-	if op.Op == "copy" {
-		if value = clone(value); d.used.copy(value) {
-			return limit.Exceeded(limit.Patch, "do not copy an object into itself", "the copy operations of the JSON Patch add %d bytes, more than %d MiB", d.used.copied, limit.CopyBytes>>20)
-		}
-	}
-	switch err := add(d.opened(keys), last(keys), value); {
-	case err != nil && op.Op == "copy":
-		return fmt.Errorf(copyFailed, err)
-	case err != nil:
-		return fmt.Errorf(failedFor, op.Op, op.Path, err)
-	}
-	return nil
+	return value, nil
 }
