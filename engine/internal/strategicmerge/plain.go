@@ -60,17 +60,16 @@ func (m merger) isPlain(object, patch map[string]any, t list) bool {
 	if has(patch, directive) || has(patch, "") || t.typ == nil && isKnown(patch) {
 		return false
 	}
-	if object == nil || m.mapStays(object, t) {
-		return true
-	}
+	return object == nil || m.mapStays(object, t) || m.restStays(object, patch, t)
+}
+
+// restStays reports whether kyaml leaves the fields of a map as they are that a patch does not have.
+func (m merger) restStays(object, patch map[string]any, t list) bool {
 	if has(object, "") || t.typ == nil && isKnown(object) {
 		return false // an object inside an object has its own schema
 	}
 	for key, value := range object {
-		if !isCollection(value) {
-			continue
-		}
-		if _, patched := patch[key]; !patched && !m.staysSame(value, t.at(key)) {
+		if isCollection(value) && !has(patch, key) && !m.staysSame(value, t.at(key)) {
 			return false
 		}
 	}
@@ -278,14 +277,9 @@ func (m merger) mapStays(object map[string]any, t list) bool {
 	if answer, known := m.memo.Recall(fact, object); known {
 		return answer == 1
 	}
-	answer := 1
-	if t.typ == nil && isKnown(object) || has(object, "") {
-		answer = 0
-	}
-	for key, member := range object {
-		if answer == 1 && isCollection(member) && !m.staysSame(member, t.at(key)) {
-			answer = 0
-		}
+	answer := 0
+	if m.restStays(object, nil, t) {
+		answer = 1
 	}
 	m.memo.Note(fact, object, answer)
 	return answer == 1

@@ -2,13 +2,13 @@ package strategicmerge
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/manifest"
 )
 
 // Read returns an object or a patch as kyaml reads it. It gets JSON, but takes it for YAML, to which
@@ -50,23 +50,18 @@ func isRead(memo *change.Memo, value any) bool {
 	return true
 }
 
-// nextLine is the character that ends a line.
-const nextLine = '\u0085'
-
 // isPlainText reports whether JSON with a text is YAML of the same text.
 func isPlainText(text string) bool {
 	for i := range len(text) {
 		if text[i] >= 0x7f {
-			return !strings.ContainsFunc(text[i:], func(c rune) bool { return c == nextLine || isControl(c) })
+			return !strings.ContainsFunc(text[i:], isControl)
 		}
 	}
 	return true
 }
 
-// isControl reports whether YAML refuses a character that JSON does not escape.
-func isControl(c rune) bool {
-	return 0x7f <= c && c < 0xa0 && c != nextLine || c == 0xfffe || c == 0xffff
-}
+// isControl reports whether a character that JSON does not escape is no character of a text in YAML.
+func isControl(c rune) bool { return 0x7f <= c && c < 0xa0 || c == 0xfffe || c == 0xffff }
 
 // maxKey is the maximum length of a key in YAML, in characters of its JSON.
 const maxKey = 1024
@@ -115,47 +110,10 @@ func read(value any, path change.Path) (any, error) {
 
 // fold returns a text as kyaml reads it: the end of a line, with the spaces around it, becomes a space;
 // n of them, with nothing in between, become n-1 new lines.
-func fold(text string, path change.Path) (string, error) {
-	if i := strings.IndexFunc(text, isControl); i >= 0 {
-		c, _ := utf8.DecodeRuneInString(text[i:])
-		return "", &Error{path, fmt.Sprintf("the text has the control character %U", c)}
+func fold(text string, path change.Path) (any, error) {
+	folded, err := manifest.Value(string(manifest.JSON(text)))
+	if err != nil {
+		return nil, &Error{path, "the text has a control character, or the end of a YAML document"}
 	}
-	lines := strings.Split(text, string(nextLine))
-	last := len(lines) - 1
-	folded, ends := strings.Builder{}, 0
-	for i, line := range lines {
-		if i > 0 && isBoundary(line, i < last) {
-			return "", &Error{path, "the text has the end of a YAML document"}
-		}
-		if i > 0 {
-			line = strings.TrimLeft(line, " ")
-		}
-		if i < last {
-			line = strings.TrimRight(line, " ")
-		}
-		if line != "" || i == last {
-			folded.WriteString(separator(ends))
-			folded.WriteString(line)
-			ends = 0
-		}
-		ends++
-	}
-	return folded.String(), nil
-}
-
-// separator returns what a number of line ends becomes.
-func separator(ends int) string {
-	if ends == 1 {
-		return " "
-	}
-	return strings.Repeat("\n", max(ends-1, 0))
-}
-
-// isBoundary reports whether a line separates YAML documents. ends says that another line follows.
-func isBoundary(line string, ends bool) bool {
-	rest, found := strings.CutPrefix(line, "---")
-	if !found {
-		rest, found = strings.CutPrefix(line, "...")
-	}
-	return found && (strings.HasPrefix(rest, " ") || rest == "" && ends)
+	return folded, nil
 }
