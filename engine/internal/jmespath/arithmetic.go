@@ -11,12 +11,22 @@ import (
 )
 
 var arithmeticFunctions = []function{
-	{"add", "vv>t", func(a []any) (any, error) { return arithmetic(a, operators["add"]) }},
-	{"subtract", "vv>t", func(a []any) (any, error) { return arithmetic(a, operators["subtract"]) }},
-	{"multiply", "vv>t", func(a []any) (any, error) { return arithmetic(a, operators["multiply"]) }},
-	{"divide", "vv>t", func(a []any) (any, error) { return arithmetic(a, operators["divide"]) }},
-	{"modulo", "vv>t", func(a []any) (any, error) { return arithmetic(a, operators["modulo"]) }},
-	{"sum", "a", func(a []any) (any, error) {
+	{"add", "vv>t", "the sum of two numbers, quantities or durations", func(a []any) (any, error) {
+		return arithmetic("add", a[0], a[1])
+	}},
+	{"subtract", "vv>t", "the difference of two numbers, quantities or durations", func(a []any) (any, error) {
+		return arithmetic("subtract", a[0], a[1])
+	}},
+	{"multiply", "vv>t", "the product of two numbers, quantities or durations", func(a []any) (any, error) {
+		return arithmetic("multiply", a[0], a[1])
+	}},
+	{"divide", "vv>t", "the quotient of two numbers, quantities or durations", func(a []any) (any, error) {
+		return arithmetic("divide", a[0], a[1])
+	}},
+	{"modulo", "vv>t", "the remainder of a division", func(a []any) (any, error) {
+		return arithmetic("modulo", a[0], a[1])
+	}},
+	{"sum", "a", "the sum of the items of a list", func(a []any) (any, error) {
 		list := a[0].([]any)
 		if len(list) == 0 {
 			return nil, errors.New("the list is empty")
@@ -24,13 +34,13 @@ var arithmeticFunctions = []function{
 		total := list[0]
 		for _, item := range list[1:] {
 			var err error
-			if total, err = arithmetic([]any{total, item}, operators["add"]); err != nil {
+			if total, err = arithmetic("add", total, item); err != nil {
 				return nil, err
 			}
 		}
 		return total, nil
 	}},
-	{"round", "nn>n", func(a []any) (any, error) {
+	{"round", "nn>n", "the number rounded to a number of decimal places", func(a []any) (any, error) {
 		places, err := whole(a[1])
 		if err != nil || places < 0 {
 			return nil, errors.New("argument 2 must be a whole number, zero or more")
@@ -46,122 +56,105 @@ var (
 	errFraction = errors.New("modulo needs whole numbers")
 )
 
-// operator implements an operation for each combination of types; nil where types cannot be
-// combined. The table says which operations combine a quantity or a duration with a scalar.
-type operator struct {
-	scalars          func(a, b float64) (any, error)
-	quantities       func(a, b resource.Quantity) (any, error)
-	durations        func(a, b time.Duration) (any, error)
-	quantityScalar   func(a resource.Quantity, b float64) (any, error)
-	durationScalar   func(a time.Duration, b float64) (any, error)
-	isMultiplication bool
+// operation computes the result for operands of two types. ok is false for operands of other types.
+type operation func(a, b any) (result any, ok bool, err error)
+
+// on returns the operation for the types of the arguments of a function.
+func on[A, B any](compute func(a A, b B) (any, error)) operation {
+	return func(a, b any) (result any, ok bool, err error) {
+		x, isA := a.(A)
+		y, isB := b.(B)
+		if !isA || !isB {
+			return nil, false, nil
+		}
+		result, err = compute(x, y)
+		return result, true, err
+	}
 }
 
-var operators = map[string]operator{
+// operators are the operations of each operator.
+var operators = map[string][]operation{
 	"add": {
-		scalars:    func(a, b float64) (any, error) { return a + b, nil },
-		quantities: func(a, b resource.Quantity) (any, error) { a.Add(b); return a.String(), nil },
-		durations:  func(a, b time.Duration) (any, error) { return (a + b).String(), nil },
+		on(func(a, b float64) (any, error) { return a + b, nil }),
+		on(func(a, b resource.Quantity) (any, error) { a.Add(b); return a.String(), nil }),
+		on(func(a, b time.Duration) (any, error) { return (a + b).String(), nil }),
 	},
 	"subtract": {
-		scalars:    func(a, b float64) (any, error) { return a - b, nil },
-		quantities: func(a, b resource.Quantity) (any, error) { a.Sub(b); return a.String(), nil },
-		durations:  func(a, b time.Duration) (any, error) { return (a - b).String(), nil },
+		on(func(a, b float64) (any, error) { return a - b, nil }),
+		on(func(a, b resource.Quantity) (any, error) { a.Sub(b); return a.String(), nil }),
+		on(func(a, b time.Duration) (any, error) { return (a - b).String(), nil }),
 	},
 	"multiply": {
-		scalars: func(a, b float64) (any, error) { return a * b, nil },
-		quantityScalar: func(a resource.Quantity, b float64) (any, error) {
-			factor, err := asQuantity(b)
-			if err != nil {
-				return nil, err
-			}
-			var product inf.Dec
-			product.Mul(a.AsDec(), factor.AsDec())
-			return resource.NewDecimalQuantity(product, a.Format).String(), nil
-		},
-		durationScalar:   func(a time.Duration, b float64) (any, error) { return seconds(a.Seconds() * b), nil },
-		isMultiplication: true,
+		on(func(a, b float64) (any, error) { return a * b, nil }),
+		on(multiplied),
+		on(func(a float64, b resource.Quantity) (any, error) { return multiplied(b, a) }),
+		on(func(a time.Duration, b float64) (any, error) { return seconds(a.Seconds() * b), nil }),
+		on(func(a float64, b time.Duration) (any, error) { return seconds(b.Seconds() * a), nil }),
 	},
 	"divide": {
-		scalars: func(a, b float64) (any, error) { return quotient(a, b) },
-		quantities: func(a, b resource.Quantity) (any, error) {
+		on(quotient),
+		on(func(a, b resource.Quantity) (any, error) {
 			return quotient(a.AsApproximateFloat64(), b.AsApproximateFloat64())
-		},
-		durations: func(a, b time.Duration) (any, error) { return quotient(a.Seconds(), b.Seconds()) },
-		quantityScalar: func(a resource.Quantity, b float64) (any, error) {
-			divisor, err := asQuantity(b)
-			if err != nil {
-				return nil, err
-			}
-			if b == 0 {
-				return nil, errDivision
-			}
-			var result inf.Dec
-			result.QuoRound(a.AsDec(), divisor.AsDec(), max(a.AsDec().Scale(), divisor.AsDec().Scale()), inf.RoundDown)
-			return resource.NewDecimalQuantity(result, a.Format).String(), nil
-		},
-		durationScalar: func(a time.Duration, b float64) (any, error) {
+		}),
+		on(func(a, b time.Duration) (any, error) { return quotient(a.Seconds(), b.Seconds()) }),
+		on(divided),
+		on(func(a time.Duration, b float64) (any, error) {
 			if b == 0 {
 				return nil, errDivision
 			}
 			return seconds(a.Seconds() / b), nil
-		},
+		}),
 	},
 	"modulo": {
-		scalars: func(a, b float64) (any, error) {
+		on(func(a, b float64) (any, error) {
 			rest, err := remainder(a, b)
 			return float64(rest), err
-		},
-		quantities: func(a, b resource.Quantity) (any, error) {
+		}),
+		on(func(a, b resource.Quantity) (any, error) {
 			rest, err := remainder(a.AsApproximateFloat64(), b.AsApproximateFloat64())
 			return resource.NewQuantity(rest, a.Format).String(), err
-		},
-		durations: func(a, b time.Duration) (any, error) {
+		}),
+		on(func(a, b time.Duration) (any, error) {
 			if b == 0 {
 				return nil, errDivision
 			}
 			return (a % b).String(), nil
-		},
+		}),
 	},
 }
 
 // arithmetic applies an operator to numbers, quantities and durations.
-func arithmetic(args []any, op operator) (any, error) {
-	a, b := operand(args[0]), operand(args[1])
-	if _, isNumber := a.(float64); isNumber && op.isMultiplication {
-		if _, isNumber := b.(float64); !isNumber {
-			a, b = b, a
-		}
-	}
-	switch a := a.(type) {
-	case float64:
-		if b, ok := b.(float64); ok {
-			return op.scalars(a, b)
-		}
-	case resource.Quantity:
-		switch b := b.(type) {
-		case resource.Quantity:
-			if op.quantities != nil {
-				return op.quantities(a, b)
-			}
-		case float64:
-			if op.quantityScalar != nil {
-				return op.quantityScalar(a, b)
-			}
-		}
-	case time.Duration:
-		switch b := b.(type) {
-		case time.Duration:
-			if op.durations != nil {
-				return op.durations(a, b)
-			}
-		case float64:
-			if op.durationScalar != nil {
-				return op.durationScalar(a, b)
-			}
+func arithmetic(operator string, first, second any) (any, error) {
+	a, b := operand(first), operand(second)
+	for _, apply := range operators[operator] {
+		if result, ok, err := apply(a, b); ok {
+			return result, err
 		}
 	}
 	return nil, errOperands
+}
+
+func multiplied(a resource.Quantity, b float64) (any, error) {
+	factor, err := asQuantity(b)
+	if err != nil {
+		return nil, err
+	}
+	var product inf.Dec
+	product.Mul(a.AsDec(), factor.AsDec())
+	return resource.NewDecimalQuantity(product, a.Format).String(), nil
+}
+
+func divided(a resource.Quantity, b float64) (any, error) {
+	divisor, err := asQuantity(b)
+	if err != nil {
+		return nil, err
+	}
+	if b == 0 {
+		return nil, errDivision
+	}
+	var result inf.Dec
+	result.QuoRound(a.AsDec(), divisor.AsDec(), max(a.AsDec().Scale(), divisor.AsDec().Scale()), inf.RoundDown)
+	return resource.NewDecimalQuantity(result, a.Format).String(), nil
 }
 
 // operand reads a number, a quantity or a duration; nil for other values.

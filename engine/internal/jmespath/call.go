@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-
-	"github.com/preadmit/preadmit/engine/change"
 )
 
 // function is a function that Kyverno adds.
 type function struct {
 	name      string
 	signature Signature
-	handler   func(args []any) (any, error)
+	// doc says what the function does; "" for one that expressions cannot call by name.
+	doc     string
+	handler func(args []any) (any, error)
 }
 
 // callError is the error of a function.
@@ -33,10 +33,6 @@ func (f function) call(args []any) (any, error) {
 		return nil, &callError{f.name, err}
 	}
 	for i, arg := range args {
-		if list, ok := otherList(arg); ok {
-			args[i] = list
-			arg = list
-		}
 		if want := f.signature.Kind(i); kinds[want].of&kindOf(arg) == 0 {
 			return nil, &callError{f.name, wrongKind(i, want, kindOf(arg))}
 		}
@@ -60,17 +56,6 @@ func wrongKind(i int, want byte, given kindSet) error {
 		}
 	}
 	return fmt.Errorf("argument %d must be %s, not %s", i+1, KindName(want), name)
-}
-
-// otherList converts a list that the library returns with another type.
-func otherList(value any) ([]any, bool) {
-	switch value := value.(type) {
-	case []string:
-		return change.List(value), true
-	case []float64:
-		return change.List(value), true
-	}
-	return nil, false
 }
 
 // textOf returns the text of an argument that is a string or a number.

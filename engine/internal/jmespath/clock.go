@@ -9,15 +9,8 @@ import (
 )
 
 var clockFunctions = []function{
-	{"time_add", "ss>s", func(a []any) (any, error) {
-		t, err := timeOf(a[0], time.RFC3339)
-		if err != nil {
-			return nil, err
-		}
-		d, err := durationOf(a[1])
-		return t.Add(d).Format(time.RFC3339), err
-	}},
-	{"time_parse", "ss>s", func(a []any) (any, error) {
+	onDuration("time_add", "a time plus a duration", time.Time.Add),
+	{"time_parse", "ss>s", "a time in a layout of Go, in the form of RFC 3339", func(a []any) (any, error) {
 		if _, err := strconv.ParseInt(a[0].(string), 10, 64); err == nil {
 			epoch, err := strconv.ParseInt(a[1].(string), 10, 64)
 			if err != nil {
@@ -28,50 +21,19 @@ var clockFunctions = []function{
 		t, err := timeOf(a[1], a[0].(string))
 		return t.Format(time.RFC3339), err
 	}},
-	{"time_to_cron", "s>s", func(a []any) (any, error) {
-		t, err := timeOf(a[0], time.RFC3339)
-		return fmt.Sprintf("%d %d %d %d %d", t.Minute(), t.Hour(), t.Day(), t.Month(), t.Weekday()), err
-	}},
-	{"time_utc", "s>s", func(a []any) (any, error) {
-		t, err := timeOf(a[0], time.RFC3339)
-		return t.UTC().Format(time.RFC3339), err
-	}},
-	{"time_diff", "ss>s", func(a []any) (any, error) {
-		t, err := times(a...)
-		if err != nil {
-			return nil, err
-		}
-		return t[1].Sub(t[0]).String(), nil
-	}},
-	{"time_before", "ss>b", func(a []any) (any, error) {
-		t, err := times(a...)
-		if err != nil {
-			return nil, err
-		}
-		return t[0].Before(t[1]), nil
-	}},
-	{"time_after", "ss>b", func(a []any) (any, error) {
-		t, err := times(a...)
-		if err != nil {
-			return nil, err
-		}
-		return t[0].After(t[1]), nil
-	}},
-	{"time_between", "sss>b", func(a []any) (any, error) {
-		t, err := times(a...)
-		if err != nil {
-			return nil, err
-		}
-		return t[0].After(t[1]) && t[0].Before(t[2]), nil
-	}},
-	{"time_truncate", "ss>s", func(a []any) (any, error) {
-		t, err := timeOf(a[0], time.RFC3339)
-		if err != nil {
-			return nil, err
-		}
-		d, err := durationOf(a[1])
-		return t.Truncate(d).Format(time.RFC3339), err
-	}},
+	onTimes("time_to_cron", "s>s", "the cron expression of a time", func(t []time.Time) any {
+		return fmt.Sprintf("%d %d %d %d %d", t[0].Minute(), t[0].Hour(), t[0].Day(), t[0].Month(), t[0].Weekday())
+	}),
+	onTimes("time_utc", "s>s", "a time in UTC", func(t []time.Time) any { return t[0].UTC().Format(time.RFC3339) }),
+	onTimes("time_diff", "ss>s", "the duration from the first time to the second one",
+		func(t []time.Time) any { return t[1].Sub(t[0]).String() }),
+	onTimes("time_before", "ss>b", "whether the first time is before the second one",
+		func(t []time.Time) any { return t[0].Before(t[1]) }),
+	onTimes("time_after", "ss>b", "whether the first time is after the second one",
+		func(t []time.Time) any { return t[0].After(t[1]) }),
+	onTimes("time_between", "sss>b", "whether the first time is between the two others",
+		func(t []time.Time) any { return t[0].After(t[1]) && t[0].Before(t[2]) }),
+	onDuration("time_truncate", "a time rounded down to a multiple of a duration", time.Time.Truncate),
 }
 
 func timeOf(arg any, layout string) (time.Time, error) {
@@ -82,23 +44,33 @@ func timeOf(arg any, layout string) (time.Time, error) {
 	return t, nil
 }
 
-func times(args ...any) ([]time.Time, error) {
-	list := make([]time.Time, len(args))
-	for i, arg := range args {
-		var err error
-		if list[i], err = timeOf(arg, time.RFC3339); err != nil {
-			return nil, err
+// onTimes returns a function whose arguments are times.
+func onTimes(name string, signature Signature, doc string, of func(t []time.Time) any) function {
+	return function{name, signature, doc, func(a []any) (any, error) {
+		times := make([]time.Time, len(a))
+		for i, arg := range a {
+			var err error
+			if times[i], err = timeOf(arg, time.RFC3339); err != nil {
+				return nil, err
+			}
 		}
-	}
-	return list, nil
+		return of(times), nil
+	}}
 }
 
-func durationOf(arg any) (time.Duration, error) {
-	d, err := time.ParseDuration(arg.(string))
-	if err != nil {
-		return 0, errors.New("argument 2 is not a duration like 1h30m")
-	}
-	return d, nil
+// onDuration returns a function of a time and a duration.
+func onDuration(name, doc string, of func(time.Time, time.Duration) time.Time) function {
+	return function{name, "ss>s", doc, func(a []any) (any, error) {
+		t, err := timeOf(a[0], time.RFC3339)
+		if err != nil {
+			return nil, err
+		}
+		d, err := time.ParseDuration(a[1].(string))
+		if err != nil {
+			return nil, errors.New("argument 2 is not a duration like 1h30m")
+		}
+		return of(t, d).Format(time.RFC3339), nil
+	}}
 }
 
 // given are the functions whose results come from the user.
@@ -109,12 +81,21 @@ func (e *Env) given() []function {
 		}
 		return nil, fmt.Errorf("the result is different in every run; give it among the values, as %q", call)
 	}
+	asked := func(name string, signature Signature, doc string) function {
+		return function{name, signature, doc, func(a []any) (any, error) {
+			argument := ""
+			if len(a) > 0 {
+				argument = a[0].(string)
+			}
+			return ask(name+"()", argument)
+		}}
+	}
 	return []function{
-		{"time_now", ">s", func([]any) (any, error) { return ask("time_now()", "") }},
-		{"time_now_utc", ">s", func([]any) (any, error) { return ask("time_now_utc()", "") }},
-		{"random", "s>s", func(a []any) (any, error) { return ask("random()", a[0].(string)) }},
-		{"is_external_url", "s>b", func(a []any) (any, error) { return ask("is_external_url()", a[0].(string)) }},
-		{"time_since", "sss>s", func(a []any) (any, error) {
+		asked("time_now", ">s", "the current time; preadmit needs its value from the user"),
+		asked("time_now_utc", ">s", "the current time in UTC; preadmit needs its value from the user"),
+		asked("random", "s>s", "a random text that matches a regular expression; preadmit needs its value from the user"),
+		asked("is_external_url", "s>b", "whether the host of a URL is outside of private networks; needs a lookup of names"),
+		{"time_since", "sss>s", "the duration from a time to another one, or to now", func(a []any) (any, error) {
 			layout := cmp.Or(a[0].(string), time.RFC3339)
 			since, err := timeOf(a[1], layout)
 			if err != nil {

@@ -6,28 +6,25 @@ import (
 	"crypto/sha1" // #nosec G505 -- a function of Kyverno's
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 
 	"github.com/blang/semver/v4"
 )
 
 var cryptoFunctions = []function{
-	{"sha256", "s>s", func(a []any) (any, error) {
-		sum := sha256.Sum256([]byte(a[0].(string)))
-		return hex.EncodeToString(sum[:]), nil
+	{"sha256", "s>s", "the SHA-256 checksum of a text, in hexadecimal digits", func(a []any) (any, error) {
+		return fmt.Sprintf("%x", sha256.Sum256([]byte(a[0].(string)))), nil
 	}},
-	{"sha1", "s>s", func(a []any) (any, error) {
-		sum := sha1.Sum([]byte(a[0].(string))) // #nosec G401
-		return hex.EncodeToString(sum[:]), nil
+	{"sha1", "s>s", "the SHA-1 checksum of a text, in hexadecimal digits", func(a []any) (any, error) {
+		return fmt.Sprintf("%x", sha1.Sum([]byte(a[0].(string)))), nil // #nosec G401
 	}},
-	{"md5", "s>s", func(a []any) (any, error) {
-		sum := md5.Sum([]byte(a[0].(string))) // #nosec G401
-		return hex.EncodeToString(sum[:]), nil
+	{"md5", "s>s", "the MD5 checksum of a text, in hexadecimal digits", func(a []any) (any, error) {
+		return fmt.Sprintf("%x", md5.Sum([]byte(a[0].(string)))), nil // #nosec G401
 	}},
-	{"semver_compare", "ss>b", func(a []any) (any, error) {
+	{"semver_compare", "ss>b", `whether a version satisfies a constraint, as in ">=1.2.0"`, func(a []any) (any, error) {
 		expected, err := semver.ParseRange(a[1].(string))
 		if err != nil {
 			return nil, errors.New("argument 2 is not a range of versions like >=1.0.0")
@@ -36,7 +33,7 @@ var cryptoFunctions = []function{
 		version, _ := semver.Parse(a[0].(string))
 		return expected(version), nil
 	}},
-	{"x509_decode", "s>o", decodeX509},
+	{"x509_decode", "s>o", "the fields of a certificate or a certificate request in PEM", decodeX509},
 }
 
 // decodeX509 returns a certificate or a certificate request as Go encodes it to JSON, with the
@@ -69,12 +66,12 @@ func decodeX509(a []any) (any, error) {
 		return nil, errors.New("only RSA keys can be decoded")
 	}
 	*key = map[string]any{"N": public.N.String(), "E": public.E} // N does not fit into a float64
-	text, err := json.Marshal(decoded)
-	if err != nil {
-		return nil, errors.New("the certificate cannot be written as JSON")
-	}
 	var object map[string]any
-	if err := json.Unmarshal(text, &object); err != nil {
+	text, err := json.Marshal(decoded)
+	if err == nil {
+		err = json.Unmarshal(text, &object)
+	}
+	if err != nil {
 		return nil, errors.New("the certificate cannot be written as JSON")
 	}
 	return object, nil

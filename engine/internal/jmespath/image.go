@@ -8,7 +8,7 @@ import (
 )
 
 var imageFunctions = []function{
-	{"image_normalize", "s>s", func(a []any) (any, error) {
+	{"image_normalize", "s>s", "the name of an image with its registry, path and tag", func(a []any) (any, error) {
 		image, err := ParseImage(a[0].(string))
 		if err != nil {
 			return nil, err

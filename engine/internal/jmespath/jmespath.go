@@ -10,7 +10,7 @@
 //
 // The files in order: jmespath.go (Expression, Env), value.go (input and output values),
 // bounds.go (the resources of an expression), signature.go and call.go (arguments), check.go (calls that always fail), strings.go, objects.go,
-// arithmetic.go, clock.go, crypto.go and image.go (the functions), docs.go (what they do), compare.go (quantities and
+// arithmetic.go, clock.go, crypto.go and image.go (the functions, with what they do), compare.go (quantities and
 // versions for other packages), parts.go (the parts of a text, for editors), tree.go and order.go (the parts of an
 // expression and what of its value is random, for other packages).
 package jmespath
@@ -49,19 +49,28 @@ func (e *SyntaxError) Error() string { return "not a JMESPath expression: " + e.
 
 // Compile parses an expression. Its error is a *SyntaxError.
 func Compile(expression string) (*Expression, error) {
+	path, err := parse(expression)
+	if err != nil {
+		return nil, err
+	}
+	return &Expression{bounded(path), keysOf(path)}, nil
+}
+
+// parse parses an expression with the library. Its error is a *SyntaxError.
+func parse(expression string) (jmespath.ASTNode, error) {
 	if len(expression) > maxExpression {
-		return nil, &SyntaxError{Text: fmt.Sprintf("it is longer than %d bytes", maxExpression)}
+		return jmespath.ASTNode{}, &SyntaxError{Text: fmt.Sprintf("it is longer than %d bytes", maxExpression)}
 	}
 	path, err := jmespath.NewParser().Parse(expression)
-	if err == nil {
-		return &Expression{bounded(path), keysOf(path)}, nil
-	}
 	var syntax jmespath.SyntaxError
-	if errors.As(err, &syntax) {
+	switch {
+	case errors.As(err, &syntax):
 		text := strings.TrimPrefix(syntax.Error(), "SyntaxError: ")
-		return nil, &SyntaxError{Text: strings.ToLower(text[:1]) + text[1:], Offset: max(0, min(syntax.Offset, len(expression)))}
+		return path, &SyntaxError{Text: strings.ToLower(text[:1]) + text[1:], Offset: max(0, min(syntax.Offset, len(expression)))}
+	case err != nil:
+		return path, &SyntaxError{Text: err.Error()}
 	}
-	return nil, &SyntaxError{Text: err.Error()}
+	return path, nil
 }
 
 // keysOf returns the keys in a path of keys, nil for any other expression.

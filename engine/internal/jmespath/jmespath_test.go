@@ -266,16 +266,16 @@ func TestX509(t *testing.T) {
 // that the table refuses.
 func TestSignatures(t *testing.T) {
 	env := NewEnv(nil)
-	for name, signature := range librarySignatures {
+	for _, f := range libraryFunctions {
 		for n := range 4 {
-			compiled, err := Compile(name + "(" + strings.TrimPrefix(strings.Repeat(",`null`", n), ",") + ")")
+			compiled, err := Compile(f.name + "(" + strings.TrimPrefix(strings.Repeat(",`null`", n), ",") + ")")
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, err = env.Search(compiled, nil)
 			wrong := err != nil && strings.Contains(err.Error(), "wrong number of arguments")
-			if refused := signature.Check(n) != nil; refused != wrong {
-				t.Errorf("%s with %d arguments: %v, want an error: %v", name, n, err, refused)
+			if refused := f.signature.Check(n) != nil; refused != wrong {
+				t.Errorf("%s with %d arguments: %v, want an error: %v", f.name, n, err, refused)
 			}
 		}
 	}

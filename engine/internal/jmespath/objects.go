@@ -12,13 +12,16 @@ import (
 )
 
 var objectFunctions = []function{
-	{"keys", "o>a", Keys},
-	{"values", "o>a", Values},
-	{valuesFunction, "v", Values},
-	{"items", "css>a", items},
-	{"lookup", "cv", lookup},
-	{"object_from_lists", "aa>o", objectFromLists},
-	{"label_match", "oo>b", func(a []any) (any, error) {
+	{"keys", "o>a", "the names of the fields of an object", Keys},
+	{"values", "o>a", "the values of an object", Values},
+	{valuesFunction, "v", "", Values},
+	{
+		"items", "css>a", "the fields of an object, or the items of a list, as a list of objects with a key and a value, whose names are the arguments",
+		items,
+	},
+	{"lookup", "cv", "the field of an object, or the item of a list", lookup},
+	{"object_from_lists", "aa>o", "an object from a list of names and a list of values", objectFromLists},
+	{"label_match", "oo>b", "whether labels have all fields of a selector", func(a []any) (any, error) {
 		labels, object := a[0].(map[string]any), a[1].(map[string]any)
 		for key, value := range labels {
 			if other, ok := object[key]; !ok || !reflect.DeepEqual(other, value) {
@@ -27,14 +30,14 @@ var objectFunctions = []function{
 		}
 		return true, nil
 	}},
-	{"parse_json", "s", func(a []any) (any, error) {
+	{"parse_json", "s", "the value of a text in JSON", func(a []any) (any, error) {
 		var value any
 		if err := json.Unmarshal([]byte(a[0].(string)), &value); err != nil {
 			return nil, errors.New("the string is not JSON")
 		}
 		return value, nil
 	}},
-	{"parse_yaml", "s", func(a []any) (any, error) {
+	{"parse_yaml", "s", "the value of a text in YAML", func(a []any) (any, error) {
 		value, err := manifest.Value(a[0].(string))
 		if err != nil {
 			return nil, errors.New("the string is not YAML")

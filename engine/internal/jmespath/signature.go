@@ -2,7 +2,7 @@ package jmespath
 
 import (
 	"fmt"
-	"maps"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -127,20 +127,51 @@ func (s Signature) result() kindSet {
 	return kinds['v'].of
 }
 
-// librarySignatures are the functions of the library that Kyverno does not replace. A test
+// libraryFunctions are the functions of the library that Kyverno does not replace. A test
 // compares them with the library.
-var librarySignatures = Functions{
-	"length": "m>n", "starts_with": "ss>b", "abs": "n>n", "avg": "a", "ceil": "n>n", "contains": "lv>b", "ends_with": "ss>b", "floor": "n>n",
-	"map": "ea>a", "max": "a", "merge": "o+>o", "max_by": "ae", "min": "a", "min_by": "ae", "type": "v>s", "sort": "a>a", "sort_by": "ae>a",
-	"reverse": "l>l", "to_array": "v>a", "to_number": "v", "not_null": "v+",
+var libraryFunctions = []function{
+	{name: "abs", signature: "n>n", doc: "the number without its sign"},
+	{name: "avg", signature: "a", doc: "the average of a list of numbers; null for an empty list"},
+	{name: "ceil", signature: "n>n", doc: "the next whole number that is not smaller"},
+	{name: "contains", signature: "lv>b", doc: "whether a text has another one in it, or a list has a value as an item"},
+	{name: "ends_with", signature: "ss>b", doc: "whether a text ends with another one"},
+	{name: "floor", signature: "n>n", doc: "the next whole number that is not larger"},
+	{name: "length", signature: "m>n", doc: "the length of a text, list or object"},
+	{name: "map", signature: "ea>a", doc: "the values of an expression for all items of a list"},
+	{name: "max", signature: "a", doc: "the largest number or text of a list"},
+	{name: "max_by", signature: "ae", doc: "the item of a list for which an expression is largest"},
+	{name: "merge", signature: "o+>o", doc: "an object with the fields of all objects; the last one wins"},
+	{name: "min", signature: "a", doc: "the smallest number or text of a list"},
+	{name: "min_by", signature: "ae", doc: "the item of a list for which an expression is smallest"},
+	{name: "not_null", signature: "v+", doc: "the first argument that is not null"},
+	{name: "reverse", signature: "l>l", doc: "a list or a text in reverse order"},
+	{name: "sort", signature: "a>a", doc: "the list of numbers or texts in order"},
+	{name: "sort_by", signature: "ae>a", doc: "the list in the order of an expression"},
+	{name: "starts_with", signature: "ss>b", doc: "whether a text starts with another one"},
+	{name: "to_array", signature: "v>a", doc: "the value as a list, unless it is one"},
+	{name: "to_number", signature: "v", doc: "the number in a text"},
+	{name: "type", signature: "v>s", doc: `the type of a value: "string", "number", "array" ...`},
 }
+
+// described are the functions of Kyverno's dialect, by name.
+var described = sync.OnceValue(func() map[string]function {
+	all := map[string]function{}
+	for _, f := range slices.Concat(libraryFunctions, (&Env{}).functions()) {
+		if f.doc != "" {
+			all[f.name] = f
+		}
+	}
+	return all
+})
+
+// Doc says what a function of Kyverno's dialect does.
+func Doc(name string) string { return described()[name].doc }
 
 // Kyverno returns the functions of Kyverno's dialect.
 var Kyverno = sync.OnceValue(func() Functions {
-	all := maps.Clone(librarySignatures)
-	for _, f := range (&Env{}).functions() {
-		all[f.name] = f.signature
+	all := Functions{}
+	for name, f := range described() {
+		all[name] = f.signature
 	}
-	delete(all, valuesFunction)
 	return all
 })

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 )
 
@@ -15,27 +16,38 @@ import (
 // bounds.
 var stringFunctions = []function{
 	// In Kyverno, the result is no number for JMESPath: comparing it gives null.
-	{"compare", "ss>n", func(a []any) (any, error) { return int64(strings.Compare(a[0].(string), a[1].(string))), nil }},
-	{"equal_fold", "ss>b", func(a []any) (any, error) { return strings.EqualFold(a[0].(string), a[1].(string)), nil }},
-	{"replace", "sssn>s", func(a []any) (any, error) {
+	{"compare", "ss>n", "-1, 0 or 1, as the first text is before, equal to or after the second one", func(a []any) (any, error) {
+		return int64(strings.Compare(a[0].(string), a[1].(string))), nil
+	}},
+	{"equal_fold", "ss>b", "whether two texts are equal, regardless of case", func(a []any) (any, error) {
+		return strings.EqualFold(a[0].(string), a[1].(string)), nil
+	}},
+	{"replace", "sssn>s", "a text with the first matches of another one replaced, as many as the number says; -1 for all", func(a []any) (any, error) {
 		n, err := whole(a[3])
 		if err != nil {
 			return nil, err
 		}
 		return replaceText(a[0].(string), a[1].(string), a[2].(string), n)
 	}},
-	{"replace_all", "sss>s", func(a []any) (any, error) {
+	{"replace_all", "sss>s", "a text with all matches of another one replaced", func(a []any) (any, error) {
 		return replaceText(a[0].(string), a[1].(string), a[2].(string), -1)
 	}},
-	{"to_upper", "s>s", func(a []any) (any, error) { return strings.ToUpper(a[0].(string)), nil }},
-	{"to_lower", "s>s", func(a []any) (any, error) { return strings.ToLower(a[0].(string)), nil }},
-	{"trim", "ss>s", func(a []any) (any, error) { return strings.Trim(a[0].(string), a[1].(string)), nil }},
-	{"trim_prefix", "ss>s", func(a []any) (any, error) { return strings.TrimPrefix(a[0].(string), a[1].(string)), nil }},
-	{"split", "ss>a", func(a []any) (any, error) {
-		list, _ := otherList(strings.Split(a[0].(string), a[1].(string)))
-		return list, nil
+	{"to_upper", "s>s", "the text in upper case", func(a []any) (any, error) {
+		return strings.ToUpper(a[0].(string)), nil
 	}},
-	{"join", "sa>s", func(a []any) (any, error) {
+	{"to_lower", "s>s", "the text in lower case", func(a []any) (any, error) {
+		return strings.ToLower(a[0].(string)), nil
+	}},
+	{"trim", "ss>s", "a text without the characters at its ends that are in another one", func(a []any) (any, error) {
+		return strings.Trim(a[0].(string), a[1].(string)), nil
+	}},
+	{"trim_prefix", "ss>s", "a text without a prefix", func(a []any) (any, error) {
+		return strings.TrimPrefix(a[0].(string), a[1].(string)), nil
+	}},
+	{"split", "ss>a", "the parts of a text between separators", func(a []any) (any, error) {
+		return change.List(strings.Split(a[0].(string), a[1].(string))), nil
+	}},
+	{"join", "sa>s", "the texts of a list with a separator between them", func(a []any) (any, error) {
 		var texts []string
 		size := 0
 		for _, item := range a[1].([]any) {
@@ -50,45 +62,47 @@ var stringFunctions = []function{
 		}
 		return strings.Join(texts, a[0].(string)), nil
 	}},
-	{"to_string", "v>s", func(a []any) (any, error) {
+	{"to_string", "v>s", "the text of a value, in JSON unless it is a text", func(a []any) (any, error) {
 		value, err := Output(a[0])
 		if err != nil {
 			return nil, err
 		}
 		return Text(value), nil
 	}},
-	{"truncate", "sn>s", func(a []any) (any, error) {
+	{"truncate", "sn>s", "the first characters of a text", func(a []any) (any, error) {
 		text, n := a[0].(string), int(max(0, min(a[1].(float64), maxSize)))
 		if utf8.RuneCountInString(text) > n {
 			text = string([]rune(text)[:n])
 		}
 		return text, nil
 	}},
-	{"path_canonicalize", "s>s", func(a []any) (any, error) {
+	{"path_canonicalize", "s>s", `a path of a file without "." and ".."`, func(a []any) (any, error) {
 		if a[0] == "" {
 			return "", nil
 		}
 		return filepath.ToSlash(filepath.Clean(a[0].(string))), nil
 	}},
-	{"pattern_match", "st>b", func(a []any) (any, error) { return wildcard.Match(a[0].(string), textOf(a[1])), nil }},
-	{"regex_match", "st>b", func(a []any) (any, error) {
+	{"pattern_match", "st>b", "whether a text matches a pattern with * and ?", func(a []any) (any, error) {
+		return wildcard.Match(a[0].(string), textOf(a[1])), nil
+	}},
+	{"regex_match", "st>b", "whether a text matches a regular expression", func(a []any) (any, error) {
 		re, err := compileRegexp(a[0].(string))
 		if err != nil {
 			return nil, err
 		}
 		return re.MatchString(textOf(a[1])), nil
 	}},
-	{"regex_replace_all", "stt>s", func(a []any) (any, error) {
+	{"regex_replace_all", "stt>s", "a text with all matches of a regular expression replaced; $1 is the first group", func(a []any) (any, error) {
 		return replaceRegexp(a, func(re *regexp.Regexp, out []byte, src string, m []int) []byte {
 			return re.ExpandString(out, textOf(a[2]), src, m)
 		})
 	}},
-	{"regex_replace_all_literal", "stt>s", func(a []any) (any, error) {
+	{"regex_replace_all_literal", "stt>s", "a text with all matches of a regular expression replaced by a text as it is", func(a []any) (any, error) {
 		return replaceRegexp(a, func(_ *regexp.Regexp, out []byte, _ string, _ []int) []byte {
 			return append(out, textOf(a[2])...)
 		})
 	}},
-	{"to_boolean", "s>b", func(a []any) (any, error) {
+	{"to_boolean", "s>b", "true or false, from a text", func(a []any) (any, error) {
 		switch strings.ToLower(a[0].(string)) {
 		case "true":
 			return true, nil
@@ -97,14 +111,14 @@ var stringFunctions = []function{
 		}
 		return nil, errors.New("the string must be 'true' or 'false'")
 	}},
-	{"base64_decode", "s>s", func(a []any) (any, error) {
+	{"base64_decode", "s>s", "the text that a Base64 text encodes", func(a []any) (any, error) {
 		text, err := base64.StdEncoding.DecodeString(a[0].(string))
 		if err != nil {
 			return nil, errors.New("the string is not base64")
 		}
 		return string(text), nil
 	}},
-	{"base64_encode", "s>s", func(a []any) (any, error) {
+	{"base64_encode", "s>s", "the Base64 encoding of a text", func(a []any) (any, error) {
 		return base64.StdEncoding.EncodeToString([]byte(a[0].(string))), nil
 	}},
 }

@@ -1,7 +1,6 @@
 package jmespath
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,17 +66,13 @@ var comparisons = map[string]string{"tEQ": "==", "tNE": "!=", "tLT": "<", "tLTE"
 
 // Parse parses an expression. Its error is a *SyntaxError.
 func Parse(expression string) (Node, error) {
-	if _, err := Compile(expression); err != nil {
+	node, err := parse(expression)
+	if err != nil {
 		return Node{}, err
-	}
-	node, err := jmespath.NewParser().Parse(expression)
-	var syntax jmespath.SyntaxError
-	if errors.As(err, &syntax) {
-		return Node{}, &SyntaxError{Text: strings.TrimPrefix(syntax.Error(), "SyntaxError: "), Offset: syntax.Offset}
 	}
 	n := nodeOf(node)
 	n.Place(expression)
-	return n, err
+	return n, nil
 }
 
 // Roots returns the fields that an expression reads of the value that it is evaluated on: in Kyverno, of the variables.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"reflect"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/number"
@@ -138,20 +137,7 @@ func converted(result any, room *int, number func(float64) (any, error)) (any, e
 	case nil, bool, int64:
 		return result, nil
 	}
-	return convertedOther(result, room, number)
-}
-
-// convertedOther converts lists that the library returns with other types.
-func convertedOther(result any, room *int, number func(float64) (any, error)) (any, error) {
-	list := reflect.ValueOf(result)
-	if list.Kind() != reflect.Slice {
-		return nil, errors.New("the result is an expression, not a value")
-	}
-	items := make([]any, list.Len())
-	for i := range items {
-		items[i] = list.Index(i).Interface()
-	}
-	return converted(items, room, number)
+	return nil, errors.New("the result is an expression, not a value")
 }
 
 func finite(f float64) (any, error) {

@@ -194,7 +194,7 @@ func join(conditions []condition) expr.Expr {
 
 // selects adds the resources of an entry of kinds to the rules.
 func (c *converter) selects(n policy.Node) error {
-	p := kyverno.ParseKind(n.Text())
+	p, _ := kyverno.ParseKind(n.Text())
 	if p.Subresource != "" && p.Subresource != "*" {
 		return c.refuse(n.Path, "a match on the subresource "+n.Text(), "write a policy for the subresource by hand")
 	}
@@ -352,7 +352,7 @@ func (c *converter) kindsCondition(n policy.Node) expr.Expr {
 	object, kind := c.object().x, ofRequest("kind")
 	var any []expr.Expr
 	for _, entry := range n.Texts() {
-		p := kyverno.ParseKind(entry)
+		p, _ := kyverno.ParseKind(entry)
 		if p.Subresource != "" && p.Subresource != "*" {
 			continue // the policy gets no requests for subresources
 		}

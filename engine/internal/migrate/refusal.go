@@ -89,8 +89,8 @@ func (c *converter) warn(path change.Path, text, advice string) {
 }
 
 // documented warns that the converted policy does not do what Kyverno does.
-func (c *converter) documented(d kyverno.Deviation) {
-	c.warn(d.Path, "the converted policy does as documented: "+d.Documented+"; Kyverno "+d.Does, d.Advice)
+func (c *converter) documented(m kyverno.Mark) {
+	c.warn(m.Path, "the converted policy does as documented: "+m.Means.Documented+"; Kyverno "+m.Means.Does, m.Means.Advice)
 }
 
 // doubt warns that the result is not the same for some values.
