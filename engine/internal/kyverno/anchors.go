@@ -8,47 +8,48 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// anchor is the sign before the parentheses around a key, with "" for parentheses without a
-// sign.
-type anchor string
+// Anchor is the sign before the parentheses around a key of a patch, with "" for parentheses without
+// a sign.
+type Anchor string
 
+// The anchors of patches and patterns.
 const (
-	noAnchor        anchor = "-"
-	conditionAnchor anchor = ""
-	globalAnchor    anchor = "<"
-	addAnchor       anchor = "+"
-	equalityAnchor  anchor = "="
-	negationAnchor  anchor = "X"
-	existenceAnchor anchor = "^"
+	NoAnchor  Anchor = "-"
+	Condition Anchor = ""
+	Global    Anchor = "<"
+	Add       Anchor = "+"
+	Equality  Anchor = "="
+	Negation  Anchor = "X"
+	Existence Anchor = "^"
 )
 
-// parseAnchor splits a key like "+(name)" into its anchor and the bare key.
-func parseAnchor(key string) (anchor, string) {
+// ParseAnchor splits a key like "+(name)" into its anchor and the bare key.
+func ParseAnchor(key string) (Anchor, string) {
 	trimmed := strings.TrimSpace(key)
 	open := strings.IndexByte(trimmed, '(')
 	if open < 0 || open > 1 || !strings.HasSuffix(trimmed, ")") || len(trimmed) < open+3 {
-		return noAnchor, key
+		return NoAnchor, key
 	}
 	if open == 1 && !strings.ContainsAny(trimmed[:1], "+<=X^") {
-		return noAnchor, key
+		return NoAnchor, key
 	}
-	return anchor(trimmed[:open]), trimmed[open+1 : len(trimmed)-1]
+	return Anchor(trimmed[:open]), trimmed[open+1 : len(trimmed)-1]
 }
 
-// write returns the key with the anchor around it. It reverses parseAnchor.
-func (a anchor) write(key string) string {
-	if a == noAnchor {
+// write returns the key with the anchor around it. It reverses ParseAnchor.
+func (a Anchor) write(key string) string {
+	if a == NoAnchor {
 		return key
 	}
 	return string(a) + "(" + key + ")"
 }
 
 // hasAnchor reports whether a key anywhere in a value has one of the anchors.
-func hasAnchor(value any, is func(anchor) bool) bool {
+func hasAnchor(value any, is func(Anchor) bool) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, member := range value {
-			if a, _ := parseAnchor(key); a != noAnchor && is(a) || hasAnchor(member, is) {
+			if a, _ := ParseAnchor(key); a != NoAnchor && is(a) || hasAnchor(member, is) {
 				return true
 			}
 		}
@@ -58,7 +59,8 @@ func hasAnchor(value any, is func(anchor) bool) bool {
 	return false
 }
 
-func hasAnchors(value any) bool { return hasAnchor(value, func(anchor) bool { return true }) }
+// HasAnchors reports whether a key anywhere in a value has an anchor.
+func HasAnchors(value any) bool { return hasAnchor(value, func(Anchor) bool { return true }) }
 
 // anchors checks the anchors in a patch. Conditions may have all anchors; a legacy overlay may
 // have only conditions and +().
@@ -69,15 +71,15 @@ func (r *reader) anchors(n policy.Node, overlay bool) {
 	object := n.Object()
 	seen := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		a, bare := parseAnchor(key)
-		if other, twice := seen[bare]; twice && a != conditionAnchor && a != globalAnchor && !isConditionKey(other) {
+		a, bare := ParseAnchor(key)
+		if other, twice := seen[bare]; twice && a != Condition && a != Global && !isConditionKey(other) {
 			r.doc.Advise(n.Path.Key(key), "policy-invalid", "the key is in the map twice, as "+other+" and as "+key, "")
 		}
 		seen[bare] = key
 		switch {
-		case a == conditionAnchor || a == globalAnchor && !overlay:
+		case a == Condition || a == Global && !overlay:
 			continue // the value is a pattern
-		case overlay && a != noAnchor && a != addAnchor:
+		case overlay && a != NoAnchor && a != Add:
 			r.doc.Advise(n.Path.Key(key), "policy-invalid", "the anchor "+string(a)+"( ) means nothing in an overlay", "expected ( ) or +( )")
 		}
 		r.anchors(n.At(key), overlay)
@@ -85,8 +87,8 @@ func (r *reader) anchors(n policy.Node, overlay bool) {
 }
 
 func isConditionKey(key string) bool {
-	a, _ := parseAnchor(key)
-	return a == conditionAnchor || a == globalAnchor
+	a, _ := ParseAnchor(key)
+	return a == Condition || a == Global
 }
 
 // unmet is a condition that does not hold. A global condition applies to the whole rule,

@@ -136,7 +136,7 @@ func TestParseAnchor(t *testing.T) {
 		"(a)": {"", "a"}, " (a) ": {"", "a"}, "+(a/b)": {"+", "a/b"}, "<(a)": {"<", "a"}, "=(a)": {"=", "a"}, "X(a)": {"X", "a"}, "^(a)": {"^", "a"},
 		"a": {"-", "a"}, "()": {"-", "()"}, "a(b)": {"-", "a(b)"}, "(a": {"-", "(a"}, "++(a)": {"-", "++(a)"}, "(a)b": {"-", "(a)b"},
 	} {
-		if a, bare := parseAnchor(key); string(a) != want[0] || bare != want[1] {
+		if a, bare := ParseAnchor(key); string(a) != want[0] || bare != want[1] {
 			t.Errorf("parseAnchor(%q) = %q, %q", key, a, bare)
 		}
 	}

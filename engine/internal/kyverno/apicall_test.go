@@ -185,7 +185,7 @@ func scopeOfEntry(t *testing.T, kind, entry string) (*scope, *[]source.Diagnosti
 	if len(diagnostics) > 0 {
 		t.Fatal(diagnostics)
 	}
-	e := evaluationOf(t, "Pod", object(t, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}}"), policy.User{}, userInfo{})
+	e := evaluationOf(t, "Pod", object(t, "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}}"), policy.User{}, given.UserInfo{})
 	e.program = compiled[0].(*program)
 	e.rule = e.program.definitions[0].rules[0]
 	if kind == "ClusterPolicy" {

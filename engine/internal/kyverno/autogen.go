@@ -138,8 +138,8 @@ func resourcesOf(filter policy.Node) []policy.Node {
 }
 
 func isPodKind(text string) bool {
-	s, ok := parseKind(text)
-	return ok && s.kind == "Pod" && s.sub == ""
+	s, ok := ParseKind(text)
+	return ok && s.Kind == "Pod" && s.Subresource == ""
 }
 
 // selectsPods reports whether a rule matches pods. If its exclude block names kinds, it must

@@ -23,7 +23,7 @@ func BenchmarkSteps(b *testing.B) {
 			if len(diagnostics) > 0 {
 				b.Fatal(diagnostics)
 			}
-			e := evaluationOf(b, "Pod", object(b, fuzzedPod), policy.User{}, userInfo{})
+			e := evaluationOf(b, "Pod", object(b, fuzzedPod), policy.User{}, given.UserInfo{})
 			for b.Loop() {
 				for _, invocation := range compiled[0].Plan(e.request).Invocations {
 					for step := range invocation.Steps(e.request) {
@@ -61,7 +61,7 @@ spec:
 		b.Fatal(diagnostics)
 	}
 	pod := object(b, `{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web}}, spec: {containers: [{name: a, image: "x:1", env: [{name: A, value: b}], ports: [{containerPort: 80, protocol: TCP}]}]}}`)
-	e := evaluationOf(b, "Pod", pod, policy.User{}, userInfo{})
+	e := evaluationOf(b, "Pod", pod, policy.User{}, given.UserInfo{})
 	e.request.Memo = &change.Memo{}
 	changed := 0
 	run := func() {

@@ -238,7 +238,7 @@ func (m misfit) unstored(why *admission.Unstored, k *schema.Kind) misfit {
 }
 
 // isCondition reports whether an anchor compares instead of writing.
-func isCondition(a anchor) bool { return a != addAnchor }
+func isCondition(a Anchor) bool { return a != Add }
 
 // subresources returns those of the requests whose objects the rule changes.
 func (r *rule) subresources(k *schema.Kind) (names []string) {
@@ -272,8 +272,8 @@ var elementIndexPattern = lazyregexp.New(`\{\{\s*elementIndex\d*\s*\}\}`)
 
 func misfitFields(n policy.Node, object map[string]any, t *schema.Type, k *schema.Kind, field change.Path) (found []misfit) {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		a, bare := parseAnchor(key)
-		if a != noAnchor && a != addAnchor || strings.HasPrefix(key, "$") || strings.Contains(key, "{{") {
+		a, bare := ParseAnchor(key)
+		if a != NoAnchor && a != Add || strings.HasPrefix(key, "$") || strings.Contains(key, "{{") {
 			continue
 		}
 		inner := policy.Node{Value: object[key], Path: n.Path.Key(key)}

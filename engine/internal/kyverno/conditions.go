@@ -298,7 +298,7 @@ func contained(value any, scalars bool) (func(text string) bool, bool) {
 		}
 		texts = []string{sprint(value)}
 	case string:
-		if op, _ := splitOperator(value); op == inRange {
+		if op, _ := Compares(value); op == inRange {
 			return func(text string) bool { return matchesScalar(text, value) }, true
 		}
 		texts = []string{value}

@@ -125,26 +125,25 @@ func TestScalarPatterns(t *testing.T) {
 }
 
 func TestKinds(t *testing.T) {
-	for text, want := range map[string]kindSelector{
-		"Pod":                      {group: "*", version: "*", kind: "Pod"},
-		"v1/Pod":                   {group: "*", version: "v1", kind: "Pod"},
-		"v1beta1/CronJob":          {group: "*", version: "v1beta1", kind: "CronJob"},
-		"apps/v1/Deployment":       {group: "apps", version: "v1", kind: "Deployment"},
-		"*/*":                      {group: "*", version: "*", kind: "*", sub: "*"},
-		"*/scale":                  {group: "*", version: "*", kind: "*", sub: "scale"},
-		"*/Pod":                    {group: "*", version: "*", kind: "Pod"},
-		"Pod/status":               {group: "*", version: "*", kind: "Pod", sub: "status"},
-		"Pod.status":               {group: "*", version: "*", kind: "Pod", sub: "status"},
-		"v1/Pod/exec":              {group: "*", version: "v1", kind: "Pod", sub: "exec"},
-		"apps/v1/Deployment/scale": {group: "apps", version: "v1", kind: "Deployment", sub: "scale"},
-		"*":                        {group: "*", version: "*", kind: "*"},
+	for text, want := range map[string]KindPattern{
+		"Pod":                      {Group: "*", Version: "*", Kind: "Pod"},
+		"v1/Pod":                   {Group: "*", Version: "v1", Kind: "Pod"},
+		"v1beta1/CronJob":          {Group: "*", Version: "v1beta1", Kind: "CronJob"},
+		"apps/v1/Deployment":       {Group: "apps", Version: "v1", Kind: "Deployment"},
+		"*/*":                      {Group: "*", Version: "*", Kind: "*", Subresource: "*"},
+		"*/scale":                  {Group: "*", Version: "*", Kind: "*", Subresource: "scale"},
+		"*/Pod":                    {Group: "*", Version: "*", Kind: "Pod"},
+		"Pod/status":               {Group: "*", Version: "*", Kind: "Pod", Subresource: "status"},
+		"Pod.status":               {Group: "*", Version: "*", Kind: "Pod", Subresource: "status"},
+		"v1/Pod/exec":              {Group: "*", Version: "v1", Kind: "Pod", Subresource: "exec"},
+		"apps/v1/Deployment/scale": {Group: "apps", Version: "v1", Kind: "Deployment", Subresource: "scale"},
+		"*":                        {Group: "*", Version: "*", Kind: "*"},
 	} {
-		want.text = text
-		if got, ok := parseKind(text); got != want || !ok {
+		if got, ok := ParseKind(text); got != want || !ok {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}
-	if _, ok := parseKind("a/b/c/d/e"); ok {
+	if _, ok := ParseKind("a/b/c/d/e"); ok {
 		t.Error("five parts are a kind")
 	}
 }

@@ -116,9 +116,7 @@ func (s *scope) text(n policy.Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if o := s.evaluation.observer(); o.IsActive() {
-		o.Use(value) // names what to look up
-	}
+	s.evaluation.observer().Use(value) // names what to look up
 	text, isText := value.(string)
 	if !isText {
 		return "", fmt.Errorf("the value of %s must be a text", n.Path[len(n.Path)-1].Key)

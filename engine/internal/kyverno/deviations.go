@@ -143,31 +143,31 @@ var Deviations = []*deviation.Deviation{
 	allSubstituted, selfBelow, numbersWhole, operationsIgnored,
 }
 
-// mark is a part of a rule where Kyverno deviates, or may deviate for some objects.
-type mark struct {
-	path change.Path
-	// means says what Kyverno does there.
-	means *deviation.Deviation
+// Mark is a part of a rule where Kyverno deviates, or may deviate for some objects.
+type Mark struct {
+	Path change.Path
+	// Means says what Kyverno does there.
+	Means *deviation.Deviation
 }
 
 // marks finds the deviations of a strategic merge patch.
-func marks(n policy.Node) (found []mark) {
+func marks(n policy.Node) (found []Mark) {
 	switch value := n.Value.(type) {
 	case map[string]any:
 		if len(value) == 0 {
-			return []mark{{n.Path, emptyMapDropped}}
+			return []Mark{{n.Path, emptyMapDropped}}
 		}
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			a, _ := parseAnchor(key)
+			a, _ := ParseAnchor(key)
 			member := n.At(key)
 			switch {
-			case strings.HasPrefix(key, "$") && key != directive && !hasSubstitutions(key):
-				found = append(found, mark{member.Path, directiveWritten})
+			case strings.HasPrefix(key, "$") && key != directive && !HasSubstitutions(key):
+				found = append(found, Mark{member.Path, directiveWritten})
 			case isConditionKey(key) && leavesText(member.Value):
-				found = append(found, mark{member.Path, conditionWritten})
+				found = append(found, Mark{member.Path, conditionWritten})
 			case isConditionKey(key):
-			case a != noAnchor && a != addAnchor:
-				found = append(found, mark{member.Path, anchorWritten})
+			case a != NoAnchor && a != Add:
+				found = append(found, Mark{member.Path, anchorWritten})
 			default:
 				found = append(found, marks(member)...)
 			}
@@ -183,46 +183,46 @@ func leavesText(condition any) bool {
 	object, ok := condition.(map[string]any)
 	if !ok {
 		list, _ := condition.([]any)
-		return slices.ContainsFunc(list, func(item any) bool { return !hasAnchors(item) })
+		return slices.ContainsFunc(list, func(item any) bool { return !HasAnchors(item) })
 	}
 	for key, member := range object {
-		if a, _ := parseAnchor(key); a == noAnchor || leavesText(member) {
+		if a, _ := ParseAnchor(key); a == NoAnchor || leavesText(member) {
 			return true
 		}
 	}
 	return false
 }
 
-func marksOfList(n policy.Node) (found []mark) {
+func marksOfList(n policy.Node) (found []Mark) {
 	anchored := 0
 	for _, item := range n.Items() {
 		found = append(found, marks(item)...)
-		if item.Object() == nil || !hasAnchors(item.Value) {
+		if item.Object() == nil || !HasAnchors(item.Value) {
 			continue
 		}
 		if anchored++; anchored == 2 {
-			found = append(found, mark{n.Path, itemsLost})
+			found = append(found, Mark{n.Path, itemsLost})
 		}
-		if hasAnchor(item.Value, func(a anchor) bool { return a == addAnchor }) {
-			found = append(found, mark{item.Path, firstItemDecides})
+		if hasAnchor(item.Value, func(a Anchor) bool { return a == Add }) {
+			found = append(found, Mark{item.Path, firstItemDecides})
 		}
 		if item.At("name").Given() {
-			found = append(found, mark{item.At("name").Path, nameIgnored})
+			found = append(found, Mark{item.At("name").Path, nameIgnored})
 		}
-		found = append(found, mark{item.Path, namedItemsOnly})
+		found = append(found, Mark{item.Path, namedItemsOnly})
 	}
 	return found
 }
 
 // isSafe reports whether Kyverno does as documented for a mark in objects of all types: it handles
 // an item with anchors if the list merges by name.
-func (m mark) isSafe(patch change.Path, types []*schema.Type) bool {
-	if m.means != namedItemsOnly {
+func (m Mark) isSafe(patch change.Path, types []*schema.Type) bool {
+	if m.Means != namedItemsOnly {
 		return false
 	}
 	for _, t := range types {
 		var list *schema.Type
-		for _, step := range m.path[len(patch):] {
+		for _, step := range m.Path[len(patch):] {
 			if list = t; step.IsIndex() {
 				t = t.ItemType()
 			} else {
@@ -238,7 +238,7 @@ func (m mark) isSafe(patch change.Path, types []*schema.Type) bool {
 
 // deviations finds the deviations that do not depend on objects, besides those of the rules that
 // are generated from the rule. types are those of the objects that the rule changes.
-func (r *rule) deviations(types []*schema.Type) (found []mark) {
+func (r *rule) deviations(types []*schema.Type) (found []Mark) {
 	m := r.mutate()
 	var patches func(n policy.Node)
 	patches = func(n policy.Node) {
@@ -249,12 +249,12 @@ func (r *rule) deviations(types []*schema.Type) (found []mark) {
 			}
 		}
 		if patch := n.At("patchesJson6902"); isFlowText(patch.Value) && !hasVariables(patch.Text()) {
-			found = append(found, mark{patch.Path, flowTextFails})
+			found = append(found, Mark{patch.Path, flowTextFails})
 		}
 		for _, entry := range n.At("foreach").Items() {
 			walkTexts(entry.At(strategicPatch), func(n policy.Node, text string) {
 				if selfPattern().MatchString(text) {
-					found = append(found, mark{n.Path, selfBelow})
+					found = append(found, Mark{n.Path, selfBelow})
 				}
 			})
 			found = append(found, marksOfConditions(entry.At("preconditions"))...)
@@ -269,7 +269,7 @@ func (r *rule) deviations(types []*schema.Type) (found []mark) {
 	for _, n := range r.others {
 		isNeeded := n.Has("name") && r.uses(n.At("name").Text()) || !n.Path.HasPrefix(r.preconditions.Path) && !n.Path.HasPrefix(r.context.Path)
 		if !isNeeded && mayMiss(n) {
-			found = append(found, mark{n.Path, allSubstituted})
+			found = append(found, Mark{n.Path, allSubstituted})
 		}
 	}
 	return found
@@ -279,10 +279,10 @@ func (r *rule) deviations(types []*schema.Type) (found []mark) {
 const exponent = 1e6
 
 // marksOfConditions finds the deviations of preconditions.
-func marksOfConditions(n policy.Node) (found []mark) {
+func marksOfConditions(n policy.Node) (found []Mark) {
 	for _, item := range slices.Concat(n.Items(), n.At("any").Items(), n.At("all").Items()) {
 		if readsNumbers(item) {
-			found = append(found, mark{item.Path, numbersWhole})
+			found = append(found, Mark{item.Path, numbersWhole})
 		}
 	}
 	return found
@@ -302,7 +302,7 @@ func readsNumbers(condition policy.Node) bool {
 		return false
 	}
 	key, value := condition.At("key").Value, condition.At("value").Value
-	return hasSubstitutions(key) && reads(value) || hasSubstitutions(value) && reads(key)
+	return HasSubstitutions(key) && reads(value) || HasSubstitutions(value) && reads(key)
 }
 
 func isScalar(value any) bool {
@@ -365,21 +365,21 @@ func (r *rule) isExtended() bool {
 }
 
 // extended finds the deviations of the rules that are generated from the rule.
-func (r *rule) extended() (found []mark) {
+func (r *rule) extended() (found []Mark) {
 	m := r.mutate()
 	if targets := m.At("targets"); targets.Given() {
-		found = append(found, mark{targets.Path, targetsDropped})
+		found = append(found, Mark{targets.Path, targetsDropped})
 	}
 	for _, entry := range m.At("foreach").Items() {
 		if nested := entry.At("foreach"); nested.Given() {
-			found = append(found, mark{nested.Path, nestedForeachDropped})
+			found = append(found, Mark{nested.Path, nestedForeachDropped})
 		} else if order := entry.At("order"); order.Given() && (order.Text() == "Descending") != entry.At(strategicPatch).Given() {
-			found = append(found, mark{order.Path, orderDropped})
+			found = append(found, Mark{order.Path, orderDropped})
 		}
 	}
 	for _, n := range []policy.Node{r.context, r.preconditions, m} {
 		if path, reads := readsName(n); reads {
-			found = append(found, mark{path, textReplaced})
+			found = append(found, Mark{path, textReplaced})
 		}
 	}
 	return found
@@ -414,9 +414,9 @@ func (r *rule) check(types []*schema.Type) (found []source.Diagnostic) {
 		all = append(all, r.extended()...)
 	}
 	for _, m := range all {
-		if key := m.path.String() + m.means.Does; !seen[key] {
+		if key := m.Path.String() + m.Means.Does; !seen[key] {
 			seen[key] = true
-			found = append(found, r.warning(r.at(m.path), m.path, deviation.Code, m.means.String(), m.means.Advice))
+			found = append(found, r.warning(r.at(m.Path), m.Path, deviation.Code, m.Means.String(), m.Means.Advice))
 		}
 	}
 	return found
@@ -451,8 +451,8 @@ func (s *scope) warnLost(r *rule, p *patch, f form, object, patched map[string]a
 		return
 	}
 	for _, m := range marks(policy.Node{Value: f.value, Path: p.node.Path}) {
-		if m.means == itemsLost || m.means == namedItemsOnly && cause == listQuirk {
-			cause, at = m.means, m.path
+		if m.Means == itemsLost || m.Means == namedItemsOnly && cause == listQuirk {
+			cause, at = m.Means, m.Path
 		}
 	}
 	s.warn(cause, r, at, lost)

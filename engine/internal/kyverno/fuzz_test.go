@@ -60,7 +60,7 @@ func FuzzPolicies(f *testing.F) {
 
 // runOn returns the object after each step of the policies, and the messages of the steps.
 func runOn(t *testing.T, compiled policy.Program, pod map[string]any) []any {
-	e := evaluationOf(t, "Pod", pod, policy.User{}, userInfo{})
+	e := evaluationOf(t, "Pod", pod, policy.User{}, given.UserInfo{})
 	var results []any
 	for _, invocation := range compiled.Plan(e.request).Invocations {
 		for step := range invocation.Steps(e.request) {

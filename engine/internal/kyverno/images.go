@@ -7,12 +7,15 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 )
 
+// containerLists are the fields of a pod with containers.
+var containerLists = []string{"initContainers", "containers", "ephemeralContainers"}
+
 // imagesOf returns the variable images: the parsed image references of an object, by list of
 // containers and name of the container.
 func imagesOf(kind gvk.Kind, object map[string]any) (any, error) {
 	path := PodPath(kind.Kind)
 	images := map[string]any{}
-	for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
+	for _, list := range containerLists {
 		path := path.Key(list)
 		found, _ := path.Get(object)
 		containers, _ := found.([]any)

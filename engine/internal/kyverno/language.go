@@ -29,8 +29,8 @@ var versions = map[string][]string{
 
 // Language compiles the policies of Kyverno.
 type Language struct {
-	values    *values
-	user      userInfo
+	values    *given.Values
+	user      given.UserInfo
 	namespace string
 	minor     int
 }
@@ -40,7 +40,7 @@ var _ policy.Language = (*Language)(nil)
 // New returns the language with the user's values. namespace is the default namespace of
 // Policies; the cluster's version is 1.minor.
 func New(known *given.Values, user given.UserInfo, namespace string, minor int) *Language {
-	return &Language{values: (*values)(known), user: userInfo(user), namespace: namespace, minor: minor}
+	return &Language{values: known, user: user, namespace: namespace, minor: minor}
 }
 
 // Kinds implements policy.Language.
@@ -59,8 +59,8 @@ type program struct {
 	ignore      bool
 	definitions []*definition
 	exceptions  []*exception
-	values      *values
-	user        userInfo
+	values      *given.Values
+	user        given.UserInfo
 	minor       int
 	env         *jmespath.Env
 	// written are the rules as their policies have them; see writtenRules.
@@ -94,7 +94,7 @@ func (l *Language) Compile(documents []*manifest.Document, kept *policy.Kept) ([
 			diagnostics = append(diagnostics, policydoc.DefinedTwice(d.Kind().Kind, definition.name, d, seen[definition.key()].document))
 		}
 	}
-	diagnostics = append(diagnostics, l.values.unused(definitions)...)
+	diagnostics = append(diagnostics, unusedValues(l.values, definitions)...)
 	for _, x := range exceptions {
 		diagnostics = append(diagnostics, x.unused(definitions)...)
 	}
@@ -133,7 +133,7 @@ func (l *Language) programs(definitions []*definition, exceptions []*exception) 
 	for _, ignore := range []bool{false, true} {
 		if own := only(definitions, ignore, func(d *definition) bool { return d.ignore }); len(own) > 0 {
 			programs = append(programs, &program{
-				ignore: ignore, definitions: own, exceptions: exceptions, values: l.values, user: l.user, minor: l.minor, env: jmespath.NewEnv(l.values.answer),
+				ignore: ignore, definitions: own, exceptions: exceptions, values: l.values, user: l.user, minor: l.minor, env: jmespath.NewEnv(l.values.Answer),
 				written: sync.OnceValue(func() map[policy.ID][]*rule { return writtenRules(own) }),
 			})
 		}
@@ -201,7 +201,7 @@ func (p *program) Selects() []policy.Selected {
 			for purpose, filter := range []filter{policy.ToMatch: r.match, policy.ToExclude: r.exclude} {
 				for _, b := range filter.blocks() {
 					for i, k := range b.kinds {
-						all = append(all, policy.Selected{ID: r.id(), At: r.at(b.kindPaths[i]), Group: k.group, Version: k.version, Kind: k.kind, Purpose: policy.Purpose(purpose)})
+						all = append(all, policy.Selected{ID: r.id(), At: r.at(b.kindPaths[i]), Group: k.Group, Version: k.Version, Kind: k.Kind, Purpose: policy.Purpose(purpose)})
 					}
 				}
 			}

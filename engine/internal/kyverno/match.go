@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/admission"
+	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/policy"
@@ -23,7 +24,7 @@ type filter struct {
 
 // block is one set of conditions, all of which must hold.
 type block struct {
-	kinds                  []kindSelector
+	kinds                  []KindPattern
 	kindPaths              []change.Path
 	names, namespaces      []string
 	annotations            map[string]any
@@ -34,10 +35,24 @@ type block struct {
 	isEmpty, hasNoResource bool
 }
 
+// subject selects users.
 type subject struct{ kind, name, namespace string }
 
-// kindSelector selects kinds; each part may have wildcards.
-type kindSelector struct{ text, group, version, kind, sub string }
+// is reports whether the subject names a user.
+func (s subject) is(u given.UserInfo) bool {
+	switch s.kind {
+	case "User":
+		return wildcard.Match(s.name, u.Name)
+	case "Group":
+		return anyMatches([]string{s.name}, u.Groups...)
+	case "ServiceAccount":
+		return wildcard.Match("system:serviceaccount:"+s.namespace+":"+s.name, u.Name)
+	}
+	return false
+}
+
+// KindPattern is an entry of kinds, which selects kinds; each part may have wildcards.
+type KindPattern struct{ Group, Version, Kind, Subresource string }
 
 // isVersion reports whether a part of a selector is a version: v1, v1beta1 or *.
 func isVersion(text string) bool {
@@ -57,35 +72,35 @@ func isVersion(text string) bool {
 	return digits == ""
 }
 
-// parseKind parses a selector in all of Kyverno's forms: Kind, Kind/sub, Kind.sub, version/Kind,
+// ParseKind parses a selector in all of Kyverno's forms: Kind, Kind/sub, Kind.sub, version/Kind,
 // group/version/Kind and group/version/Kind/sub.
-func parseKind(text string) (kindSelector, bool) {
+func ParseKind(text string) (KindPattern, bool) {
 	parts := strings.Split(text, "/")
 	last := strings.Split(parts[len(parts)-1], ".")
 	parts = append(parts[:len(parts)-1], last...)
-	s := kindSelector{text: text, group: "*", version: "*"}
+	s := KindPattern{Group: "*", Version: "*"}
 	switch len(parts) {
 	case 1:
-		s.kind = parts[0]
+		s.Kind = parts[0]
 	case 2:
 		switch {
 		case parts[0] == "*" && parts[1] == "*":
-			s.kind, s.sub = "*", "*"
+			s.Kind, s.Subresource = "*", "*"
 		case parts[0] == "*" && parts[1] != "" && strings.ToLower(parts[1][:1]) == parts[1][:1]:
-			s.kind, s.sub = "*", parts[1]
+			s.Kind, s.Subresource = "*", parts[1]
 		case isVersion(parts[0]):
-			s.version, s.kind = parts[0], parts[1]
+			s.Version, s.Kind = parts[0], parts[1]
 		default:
-			s.kind, s.sub = parts[0], parts[1]
+			s.Kind, s.Subresource = parts[0], parts[1]
 		}
 	case 3:
 		if isVersion(parts[0]) {
-			s.version, s.kind, s.sub = parts[0], parts[1], parts[2]
+			s.Version, s.Kind, s.Subresource = parts[0], parts[1], parts[2]
 		} else {
-			s.group, s.version, s.kind = parts[0], parts[1], parts[2]
+			s.Group, s.Version, s.Kind = parts[0], parts[1], parts[2]
 		}
 	case 4:
-		s.group, s.version, s.kind, s.sub = parts[0], parts[1], parts[2], parts[3]
+		s.Group, s.Version, s.Kind, s.Subresource = parts[0], parts[1], parts[2], parts[3]
 	default:
 		return s, false
 	}
@@ -94,8 +109,8 @@ func parseKind(text string) (kindSelector, bool) {
 
 // matches reports whether the selector selects a kind. Requests are for objects, not for their
 // subresources.
-func (s kindSelector) matches(k gvk.Kind) bool {
-	return wildcard.Match(s.group, k.Group) && wildcard.Match(s.version, k.Version) && wildcard.Match(s.kind, k.Kind) && (s.sub == "" || s.sub == "*")
+func (s KindPattern) matches(k gvk.Kind) bool {
+	return wildcard.Match(s.Group, k.Group) && wildcard.Match(s.Version, k.Version) && wildcard.Match(s.Kind, k.Kind) && (s.Subresource == "" || s.Subresource == "*")
 }
 
 // filter checks a match or exclude block.
@@ -118,7 +133,7 @@ func (r *reader) filter(n policy.Node, required bool) {
 func (r *reader) block(n policy.Node) {
 	resources := n.At("resources")
 	for _, kind := range resources.At("kinds").Items() {
-		if _, ok := parseKind(kind.Text()); !ok {
+		if _, ok := ParseKind(kind.Text()); !ok {
 			r.doc.Advise(kind.Path, "policy-invalid", "this selects no kind", "expected Kind, version/Kind, group/version/Kind or group/version/Kind/subresource")
 		}
 	}
@@ -165,7 +180,7 @@ func readBlock(n policy.Node) *block {
 		b.names = append(b.names, name)
 	}
 	for _, kind := range resources.At("kinds").Items() {
-		if s, ok := parseKind(kind.Text()); ok {
+		if s, ok := ParseKind(kind.Text()); ok {
 			b.kindPaths = append(b.kindPaths, kind.Path)
 			b.kinds = append(b.kinds, s)
 		}
@@ -208,15 +223,15 @@ func (f filter) covers(kind gvk.Kind) bool {
 }
 
 func (b *block) selects(kind gvk.Kind) bool {
-	return len(b.kinds) == 0 || slices.ContainsFunc(b.kinds, func(s kindSelector) bool { return s.matches(kind) })
+	return len(b.kinds) == 0 || slices.ContainsFunc(b.kinds, func(s KindPattern) bool { return s.matches(kind) })
 }
 
 // coversStatus reports whether a filter may select requests for the status of objects of a kind.
 func (f filter) coversStatus(kind gvk.Kind) bool {
 	return slices.ContainsFunc(f.blocks(), func(b *block) bool {
-		return len(b.kinds) == 0 || slices.ContainsFunc(b.kinds, func(s kindSelector) bool {
-			isStatus := s.sub != "" && wildcard.Match(s.sub, admission.Status)
-			s.sub = ""
+		return len(b.kinds) == 0 || slices.ContainsFunc(b.kinds, func(s KindPattern) bool {
+			isStatus := s.Subresource != "" && wildcard.Match(s.Subresource, admission.Status)
+			s.Subresource = ""
 			return isStatus && s.matches(kind)
 		})
 	})
@@ -272,7 +287,7 @@ func (e *evaluation) matchBlock(b *block, c candidate, excluding bool) (reason s
 	user := e.user
 	// Without user information, Kyverno ignores the subjects in a match block, but not in an
 	// exclude block or an exception.
-	ignoreUser := !excluding && !user.isGiven()
+	ignoreUser := !excluding && !user.IsGiven()
 	switch {
 	case b.isEmpty, ignoreUser && b.hasNoResource:
 		return "the block is empty"
@@ -296,7 +311,7 @@ func (e *evaluation) matchBlock(b *block, c candidate, excluding bool) (reason s
 		return "the user has none of the roles"
 	case len(b.clusterRoles) > 0 && !intersects(b.clusterRoles, user.ClusterRoles):
 		return "the user has none of the clusterRoles"
-	case len(b.subjects) > 0 && !slices.ContainsFunc(b.subjects, user.is):
+	case len(b.subjects) > 0 && !slices.ContainsFunc(b.subjects, func(s subject) bool { return s.is(user) }):
 		return "the user is not one of the subjects"
 	}
 	return ""
@@ -317,8 +332,11 @@ func namespaceOf(c candidate, metadata map[string]any) string {
 	return c.namespace
 }
 
-func anyMatches(patterns []string, text string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return wildcard.Match(p, text) })
+// anyMatches reports whether any of the texts matches any of the patterns.
+func anyMatches(patterns []string, texts ...string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return wildcard.Match(p, text) })
+	})
 }
 
 func intersects(a, b []string) bool {

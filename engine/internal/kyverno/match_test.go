@@ -16,10 +16,10 @@ import (
 
 // evaluationOf returns the evaluation of a request for an object in namespace shop, which has
 // the label tier: web.
-func evaluationOf(t testing.TB, kind string, object map[string]any, user policy.User, info userInfo) *evaluation {
+func evaluationOf(t testing.TB, kind string, object map[string]any, user policy.User, info given.UserInfo) *evaluation {
 	t.Helper()
 	l := New(&given.Values{}, given.UserInfo{}, "", 36)
-	p := &program{values: l.values, user: info, minor: l.minor, env: jmespath.NewEnv(l.values.answer)}
+	p := &program{values: l.values, user: info, minor: l.minor, env: jmespath.NewEnv(l.values.Answer)}
 	apiVersion, _ := object["apiVersion"].(string)
 	request := &policy.Request{
 		Context: context.Background(), Kind: schema.Builtin().Lookup(gvk.Parse(apiVersion, kind)), Namespace: "shop", Operation: policy.Create,
@@ -83,7 +83,7 @@ func TestMatch(t *testing.T) {
 		{"{all: [{resources: {kinds: [Pod]}}, {resources: {names: ['web*']}}]}", policy.User{}, ""},
 		{"{all: [{resources: {kinds: [Pod]}}, {resources: {names: [x]}}]}", policy.User{}, "all[1]: names does not match"},
 	} {
-		info := userInfo{}
+		info := given.UserInfo{}
 		if c.user.Name == "jane" {
 			info.ClusterRoles = []string{"edit"}
 		}
@@ -97,7 +97,7 @@ func TestMatch(t *testing.T) {
 
 // TestMatchNamespaces checks blocks for a Namespace, which is not in a namespace.
 func TestMatchNamespaces(t *testing.T) {
-	e := evaluationOf(t, "Namespace", object(t, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"), policy.User{}, userInfo{})
+	e := evaluationOf(t, "Namespace", object(t, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"), policy.User{}, given.UserInfo{})
 	for block, want := range map[string]string{
 		"{resources: {kinds: [Namespace], namespaces: [shop]}}":                       "",
 		"{resources: {namespaceSelector: {matchLabels: {tier: web}}}}":                "namespaceSelector does not match",
@@ -122,7 +122,7 @@ func TestRules(t *testing.T) {
 		{"{match: {resources: {kinds: [Pod]}}}", "shop", ""},
 		{"{match: {resources: {kinds: [Pod]}}}", "other", `the policy is confined to namespace "other"`},
 	} {
-		e := evaluationOf(t, "Pod", object(t, "{apiVersion: v1, kind: Pod, metadata: {name: web-1}}"), policy.User{}, userInfo{})
+		e := evaluationOf(t, "Pod", object(t, "{apiVersion: v1, kind: Pod, metadata: {name: web-1}}"), policy.User{}, given.UserInfo{})
 		r := &rule{policy: &definition{namespace: c.namespace}, root: policy.Node{Value: value(t, c.rule)}}
 		r.compile()
 		if got := e.matchRule(r, e.candidate(e.request.Object)); got != c.want {

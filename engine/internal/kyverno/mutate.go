@@ -27,18 +27,6 @@ type result struct {
 	at change.Path
 }
 
-// patchError reports which patch of a rule failed.
-type patchError struct {
-	path change.Path
-	err  error
-}
-
-// Error implements error.
-func (e *patchError) Error() string { return e.err.Error() }
-
-// Unwrap returns the cause.
-func (e *patchError) Unwrap() error { return e.err }
-
 // outcome is what a rule makes of an object.
 type outcome struct {
 	results []result
@@ -95,7 +83,7 @@ func (r *rule) readOthers() (found []policy.Node) {
 		return nil
 	}
 	add := func(n policy.Node) {
-		if hasSubstitutions(n.Value) {
+		if HasSubstitutions(n.Value) {
 			found = append(found, n)
 		}
 	}
@@ -136,7 +124,7 @@ const strategicPatch = "patchStrategicMerge"
 // readPatch reads the patch of a mutate block or an entry of foreach.
 func readPatch(n policy.Node) patch {
 	p := patch{node: patchOf(n)}
-	if p.plain = !hasSubstitutions(p.node.Value); p.plain && p.kind() == strategicPatch {
+	if p.plain = !HasSubstitutions(p.node.Value); p.plain && p.kind() == strategicPatch {
 		p.form = newForm(p.node.Value)
 	}
 	return p
@@ -166,9 +154,9 @@ func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]
 	patched, reason, err = s.apply(r, patch, value, object, t)
 	switch {
 	case err != nil && !patch.plain: // the error may quote values of variables
-		return nil, "", &patchError{patch.node.Path, source.Derive(err)}
+		return nil, "", unpatched(patch.node.Path, source.Derive(err))
 	case err != nil:
-		return nil, "", &patchError{patch.node.Path, err}
+		return nil, "", unpatched(patch.node.Path, err)
 	case reason != "":
 		return nil, reason, nil
 	case change.Equal(patched, object):
@@ -176,7 +164,7 @@ func (s *scope) patch(r *rule, patch *patch, at substitution, object map[string]
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
 		if patched[key] != object[key] {
-			return nil, "", &patchError{patch.node.Path, fmt.Errorf("a patch must not change %s", key)}
+			return nil, "", unpatched(patch.node.Path, fmt.Errorf("a patch must not change %s", key))
 		}
 	}
 	return patched, "", nil
@@ -217,17 +205,15 @@ func (s *scope) apply(r *rule, patch *patch, value any, object map[string]any, t
 		}
 		return s.merge(r, patch, f, object, t)
 	case "overlay":
-		if o := s.evaluation.observer(); o.IsActive() && hasAnchors(value) {
-			o.Use(object)
+		if HasAnchors(value) {
+			s.evaluation.observer().Use(object)
 		}
 		return overlay(object, value, t)
 	}
 	if _, isText := value.(string); !isText && patch.kind() == "patchesJson6902" {
 		return nil, "", errors.New("the variable must be a text with the operations")
 	}
-	if o := s.evaluation.observer(); o.IsActive() {
-		o.UseText(value)
-	}
+	s.evaluation.observer().UseText(value)
 	patched, err = patchJSON(object, value)
 	return patched, "", err
 }
@@ -426,7 +412,7 @@ func (f *foreach) entries(s *scope, n policy.Node, depth int, label string) (app
 func (f *foreach) entry(s *scope, entry policy.Node, label string, depth int) error {
 	elements, err := s.query(entry.At("list").Text())
 	if err != nil {
-		return &substituteError{entry.At("list").Path, explain(entry.At("list").Text(), err, false)}
+		return unreplaced(entry.At("list").Path, explain(entry.At("list").Text(), err, false))
 	}
 	list, ok := elements.([]any)
 	if !ok {
@@ -437,7 +423,7 @@ func (f *foreach) entry(s *scope, entry policy.Node, label string, depth int) er
 			continue
 		}
 		if s.evaluation.elements++; s.evaluation.elements > maxElements {
-			return &patchError{entry.Path, limit.Exceeded(limit.Foreach, "select fewer elements", "foreach has more than %d elements", maxElements)}
+			return unpatched(entry.Path, limit.Exceeded(limit.Foreach, "select fewer elements", "foreach has more than %d elements", maxElements))
 		}
 		if err := f.element(s.child(), entry, fmt.Sprintf("%s element %d", label, index), list[index], index, depth); err != nil {
 			return err
@@ -466,7 +452,7 @@ func (f *foreach) element(s *scope, entry policy.Node, label string, value any, 
 	for name, value := range map[string]any{"element": element(value), "elementIndex": int64(index)} {
 		s.vars[name], s.vars[fmt.Sprintf("%s%d", name, depth)] = value, value
 	}
-	for _, v := range s.evaluation.program.values.foreach(f.rule, index) {
+	for _, v := range f.rule.foreachVariables(s.evaluation.program.values, index) {
 		s.give(v.key, v.value)
 	}
 	s.addContext(f.rule, entry.At("context"))

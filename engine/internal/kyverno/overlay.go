@@ -30,7 +30,7 @@ func meets(value, pattern any, path change.Path) *unmet {
 	case map[string]any:
 		object, _ := value.(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(pattern)) {
-			_, bare := parseAnchor(key)
+			_, bare := ParseAnchor(key)
 			member, present := object[bare]
 			if !isConditionKey(key) {
 				if failed := meets(member, pattern[key], path.Key(bare)); failed != nil {
@@ -45,7 +45,7 @@ func meets(value, pattern any, path change.Path) *unmet {
 	case []any:
 		list, _ := value.([]any)
 		for _, item := range pattern {
-			if !hasAnchor(item, func(a anchor) bool { return a == conditionAnchor }) {
+			if !hasAnchor(item, func(a Anchor) bool { return a == Condition }) {
 				continue
 			}
 			if !slices.ContainsFunc(list, func(other any) bool { return meets(other, item, path) == nil }) {
@@ -66,9 +66,9 @@ func lay(value, pattern any, t *schema.Type) any {
 			result = map[string]any{}
 		}
 		for key, below := range pattern {
-			a, bare := parseAnchor(key)
+			a, bare := ParseAnchor(key)
 			_, present := object[bare]
-			if a == conditionAnchor || a == addAnchor && present {
+			if a == Condition || a == Add && present {
 				continue
 			}
 			result[bare] = lay(object[bare], below, t.FieldType(bare))
@@ -91,7 +91,7 @@ func layList(list, pattern []any, t *schema.Type) []any {
 		object, isMap := item.(map[string]any)
 		selects := func(other any) bool { return change.Equal(other, item) }
 		switch {
-		case isMap && hasAnchors(object):
+		case isMap && HasAnchors(object):
 			selects = func(other any) bool { return meets(other, object, nil) == nil }
 		case isMap && consistsOfLists(object) && len(list) > 0:
 			selects = func(any) bool { return true }
@@ -110,7 +110,7 @@ func layList(list, pattern []any, t *schema.Type) []any {
 				result[i] = lay(other, item, t.ItemType())
 			}
 		}
-		if !found && !hasAnchors(item) {
+		if !found && !HasAnchors(item) {
 			result = append(result, lay(nil, item, t.ItemType()))
 		}
 	}

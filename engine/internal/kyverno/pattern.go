@@ -62,10 +62,10 @@ func matchPattern(value, pattern any, path change.Path) *mismatch {
 func matchMap(object, pattern map[string]any, path change.Path) *mismatch {
 	var anchored, nested, plain []string
 	for _, key := range slices.Sorted(maps.Keys(pattern)) {
-		switch a, _ := parseAnchor(key); {
-		case a == conditionAnchor, a == existenceAnchor, a == equalityAnchor, a == negationAnchor:
+		switch a, _ := ParseAnchor(key); {
+		case a == Condition, a == Existence, a == Equality, a == Negation:
 			anchored = append(anchored, key)
-		case a == globalAnchor || hasAnchors(pattern[key]):
+		case a == Global || HasAnchors(pattern[key]):
 			nested = append(nested, key)
 		default:
 			plain = append(plain, key)
@@ -95,12 +95,12 @@ func matchMap(object, pattern map[string]any, path change.Path) *mismatch {
 }
 
 func matchKey(object map[string]any, key string, pattern any, path change.Path) *mismatch {
-	anchor, bare := parseAnchor(key)
+	anchor, bare := ParseAnchor(key)
 	path = path.Key(bare)
 	value, present := object[bare]
 	switch anchor {
-	case conditionAnchor, globalAnchor:
-		if !present && anchor == globalAnchor {
+	case Condition, Global:
+		if !present && anchor == Global {
 			return nil
 		}
 		if !present {
@@ -109,15 +109,15 @@ func matchKey(object map[string]any, key string, pattern any, path change.Path) 
 		if m := matchPattern(value, pattern, path); m != nil {
 			return &mismatch{path: m.path, text: m.text, skipped: true}
 		}
-	case equalityAnchor:
+	case Equality:
 		if present {
 			return matchPattern(value, pattern, path)
 		}
-	case negationAnchor:
+	case Negation:
 		if present {
 			return &mismatch{path: path, text: "must be missing"}
 		}
-	case existenceAnchor:
+	case Existence:
 		if present {
 			return matchExistence(value, pattern, path)
 		}
@@ -191,14 +191,14 @@ func matchItems(n int, path change.Path, match func(i int) *mismatch) *mismatch 
 // matching keys of the object.
 func expandMetadata(pattern, object map[string]any) map[string]any {
 	for _, key := range slices.Sorted(maps.Keys(pattern)) {
-		if _, bare := parseAnchor(key); bare != "metadata" {
+		if _, bare := ParseAnchor(key); bare != "metadata" {
 			continue
 		}
 		metadata, _ := pattern[key].(map[string]any)
 		actual, _ := object["metadata"].(map[string]any)
 		expanded := maps.Clone(metadata)
 		for part, value := range metadata {
-			_, bare := parseAnchor(part)
+			_, bare := ParseAnchor(part)
 			if bare == "labels" || bare == "annotations" {
 				expanded[part] = expandKeys(value, actual[bare])
 			}
@@ -225,7 +225,7 @@ func expandKeys(pattern, actual any) any {
 		if _, isText := value.(string); !isText {
 			continue
 		}
-		anchor, bare := parseAnchor(key)
+		anchor, bare := ParseAnchor(key)
 		if wildcard.Has(bare) {
 			names := slices.Sorted(maps.Keys(object))
 			if i := slices.IndexFunc(names, func(name string) bool { return wildcard.Match(bare, name) }); i >= 0 {
@@ -289,8 +289,9 @@ var (
 	notInRangePattern = lazyregexp.New(`^([-+|]?\d+(?:\.\d+)?[A-Za-z]*)!-([-+|]?\d+(?:\.\d+)?[A-Za-z]*)$`)
 )
 
-// splitOperator splits the operator off a pattern; the operator is empty for equality.
-func splitOperator(pattern string) (operator, rest string) {
+// Compares splits the operator off a pattern of a scalar: >=, <=, >, <, ! , - and !- for
+// ranges; empty for equality.
+func Compares(pattern string) (operator, operand string) {
 	if len(pattern) < 2 {
 		return "", pattern
 	}
@@ -310,7 +311,7 @@ func splitOperator(pattern string) (operator, rest string) {
 
 // matchesText compares a value with one operator and its operand.
 func matchesText(value any, pattern string) bool {
-	operator, operand := splitOperator(pattern)
+	operator, operand := Compares(pattern)
 	switch operator {
 	case inRange:
 		ends := inRangePattern().FindStringSubmatch(pattern)

@@ -274,7 +274,7 @@ func (r *rule) steps(steps []policy.Step, o outcome, err error, trigger string) 
 // the step that says why it does not apply.
 func (e *evaluation) begin(r *rule, object map[string]any) (*scope, policy.Step) {
 	e.rule = r
-	e.operation = e.program.values.operation(r, nameOf(object), string(e.request.Operation))
+	e.operation = r.operation(e.program.values, nameOf(object), string(e.request.Operation))
 	c := e.candidate(object)
 	if reason := e.matchRule(r, c); reason != "" {
 		return nil, r.unmatched(reason)
@@ -323,21 +323,16 @@ func (r *rule) skipped(path change.Path, reason fmt.Stringer) policy.Step {
 // failed returns the step of a rule that fails.
 func (r *rule) failed(err error) policy.Step {
 	path := r.mutation.Path
-	var substituting *substituteError
-	var patching *patchError
-	var merging *strategicmerge.Error
-	switch {
-	case errors.As(err, &substituting):
-		path = substituting.path
-		err = fmt.Errorf("%s: %w", below(path, r), err)
-	case errors.As(err, &patching):
-		path = patching.path
-		if errors.As(err, &merging) {
+	if placed := (*placeError)(nil); errors.As(err, &placed) {
+		path = placed.path
+		switch {
+		case placed.substituting:
+			err = fmt.Errorf("%s: %w", below(path, r), err)
+		case errors.As(err, new(*strategicmerge.Error)):
 			err = fmt.Errorf("the patch does not fit the object: %w", err)
 		}
 	}
-	var exceeded *limit.Error
 	id, at := r.id(), r.at(path)
-	failure := &policy.Failure{ID: id, At: at, Err: source.Messagef("policy %s, rule %s: %v", source.Name(r.policy.key()), source.Name(r.name), err), Ignored: r.policy.ignore && !errors.As(err, &exceeded)}
+	failure := &policy.Failure{ID: id, At: at, Err: source.Messagef("policy %s, rule %s: %v", source.Name(r.policy.key()), source.Name(r.name), err), Ignored: r.policy.ignore && !errors.As(err, new(*limit.Error))}
 	return policy.Step{ID: id, At: at, Failure: failure}
 }

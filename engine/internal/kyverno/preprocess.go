@@ -96,7 +96,7 @@ func isSettled(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, member := range value {
-			if a, _ := parseAnchor(key); a != noAnchor || !isSettled(member) {
+			if a, _ := ParseAnchor(key); a != NoAnchor || !isSettled(member) {
 				return false
 			}
 		}
@@ -166,10 +166,10 @@ func (p *pattern) delete(i int) {
 
 // hasAnchor reports whether a key anywhere in the pattern has one of the anchors. Kyverno takes a
 // text like "(x)" for a condition, too.
-func (p *pattern) hasAnchor(is func(anchor) bool) bool {
+func (p *pattern) hasAnchor(is func(Anchor) bool) bool {
 	for i, value := range p.values {
 		if p.isMap {
-			if a, _ := parseAnchor(p.keys[i]); a != noAnchor && is(a) {
+			if a, _ := ParseAnchor(p.keys[i]); a != NoAnchor && is(a) {
 				return true
 			}
 		}
@@ -182,7 +182,7 @@ func (p *pattern) hasAnchor(is func(anchor) bool) bool {
 }
 
 // isDecided reports whether an anchor means something in a patch.
-func isDecided(a anchor) bool { return a == conditionAnchor || a == globalAnchor || a == addAnchor }
+func isDecided(a Anchor) bool { return a == Condition || a == Global || a == Add }
 
 var (
 	errNotAList   = errors.New("the object has no list where the patch has one")
@@ -220,7 +220,7 @@ type form struct {
 func newForm(value any) (f form) {
 	object, _ := value.(map[string]any)
 	if f.value, f.err = readAsYAML(nil, object); !isSettled(value) {
-		f.pattern, f.anchored = newPattern(f.value), hasAnchors(value)
+		f.pattern, f.anchored = newPattern(f.value), HasAnchors(value)
 	}
 	return f
 }
@@ -272,7 +272,7 @@ func (p *pattern) compareMap(value any, o unknown.Observer) (*unmet, error) {
 	p.decideAdditions(object)
 	for _, global := range []bool{true, false} {
 		for i := range p.keys {
-			if a, bare := parseAnchor(p.keys[i]); isConditionKey(p.keys[i]) && (a == globalAnchor) == global {
+			if a, bare := ParseAnchor(p.keys[i]); isConditionKey(p.keys[i]) && (a == Global) == global {
 				if m := p.values[i].holds(object, bare, o); m != nil {
 					return (&unmet{*m, p.keys[i], global}).below(change.Key(bare)), nil
 				}
@@ -280,7 +280,7 @@ func (p *pattern) compareMap(value any, o unknown.Observer) (*unmet, error) {
 		}
 	}
 	for i, key := range p.keys {
-		if a, _ := parseAnchor(key); isDecided(a) {
+		if a, _ := ParseAnchor(key); isDecided(a) {
 			continue
 		}
 		member, present := object[key]
@@ -305,8 +305,8 @@ func (u *unmet) below(e change.Element) *unmet {
 func (p *pattern) decideAdditions(object map[string]any) int {
 	count := 0
 	for i := 0; i < len(p.keys); {
-		a, bare := parseAnchor(p.keys[i])
-		if a != addAnchor {
+		a, bare := ParseAnchor(p.keys[i])
+		if a != Add {
 			i++
 			continue
 		}
@@ -374,7 +374,7 @@ func (p *pattern) compareList(value any, present bool, o unknown.Observer) (*unm
 		if !item.hasAnchor(isDecided) {
 			continue
 		}
-		isGate := item.hasAnchor(func(a anchor) bool { return a == globalAnchor })
+		isGate := item.hasAnchor(func(a Anchor) bool { return a == Global })
 		shared := item.clone()
 		passed, gate := false, (*unmet)(nil)
 		for i, member := range list {
@@ -449,8 +449,8 @@ func (p *pattern) deleteAnchors(single bool) (empty bool, err error) {
 // as part of the patch.
 func (p *pattern) deleteFromMap() (empty bool, err error) {
 	for i := 0; i < len(p.keys); {
-		a, bare := parseAnchor(p.keys[i])
-		if a != conditionAnchor && a != globalAnchor {
+		a, bare := ParseAnchor(p.keys[i])
+		if a != Condition && a != Global {
 			i++
 			continue
 		}

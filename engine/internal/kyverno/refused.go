@@ -552,7 +552,7 @@ func walkTexts(n policy.Node, visit func(n policy.Node, text string)) {
 	switch value := n.Value.(type) {
 	case map[string]any:
 		for _, key := range sortedKeys(value) {
-			if hasSubstitutions(key) {
+			if HasSubstitutions(key) {
 				visit(n.At(key), key)
 			}
 			walkTexts(n.At(key), visit)
@@ -562,7 +562,7 @@ func walkTexts(n policy.Node, visit func(n policy.Node, text string)) {
 			walkTexts(item, visit)
 		}
 	case string:
-		if hasSubstitutions(value) {
+		if HasSubstitutions(value) {
 			visit(n, value)
 		}
 	}

@@ -29,12 +29,6 @@ type Rule struct {
 	compiled      *rule
 }
 
-// Deviation is a part of a patch or a precondition that Kyverno does not treat as documented.
-type Deviation struct {
-	Path                     change.Path
-	Does, Documented, Advice string
-}
-
 // Substituted returns the parts of the rule outside its patch whose variables Kyverno replaces when it
 // applies the patch, to no effect but errors. Entries of the context that the rule uses are not among them.
 func (r Rule) Substituted() []policy.Node {
@@ -46,23 +40,13 @@ func (r Rule) Substituted() []policy.Node {
 // Deviations returns what Kyverno does not do as documented for objects of some types, when it
 // runs the rule. What it does when it generates rules for pod controllers is in these rules, and
 // Substituted has the parts whose variables it replaces.
-func (r Rule) Deviations(types []*schema.Type) []Deviation {
-	var found []Deviation
-	for _, m := range r.compiled.deviations(types) {
-		if m.means != allSubstituted {
-			found = append(found, m.exported())
-		}
-	}
-	return found
+func (r Rule) Deviations(types []*schema.Type) []Mark {
+	return slices.DeleteFunc(r.compiled.deviations(types), func(m Mark) bool { return m.Means == allSubstituted })
 }
 
 // NumbersWhole is the deviation of a rule that depends on whether the numbers of the object are integers, at
 // a path.
-func NumbersWhole(path change.Path) Deviation { return mark{path, numbersWhole}.exported() }
-
-func (m mark) exported() Deviation {
-	return Deviation{m.path, m.means.Does, m.means.Documented, m.means.Advice}
-}
+func NumbersWhole(path change.Path) Mark { return Mark{path, numbersWhole} }
 
 // Rules reads the mutate rules of a policy in the order in which they run.
 func (l *Language) Rules(d *manifest.Document) ([]Rule, []source.Diagnostic) {
@@ -78,21 +62,11 @@ func (l *Language) Rules(d *manifest.Document) ([]Rule, []source.Diagnostic) {
 	for _, written := range definition.rules {
 		rules = append(rules, Rule{
 			Document: d, Policy: definition.name, Namespace: definition.namespace, Name: written.name, Root: written.root,
-			Generated: written.name != written.root.At("name").Text() || !definition.wrote(written.name),
+			Generated: written.name != written.root.At("name").Text() || !slices.Contains(definition.written, written.name),
 			Ignore:    definition.ignore, First: definition.one, compiled: written,
 		})
 	}
 	return rules, nil
-}
-
-// wrote reports whether the user wrote a rule with that name.
-func (d *definition) wrote(name string) bool {
-	for _, written := range d.written {
-		if written == name {
-			return true
-		}
-	}
-	return false
 }
 
 // At returns the position of a part of the rule in its file.
@@ -106,54 +80,14 @@ func IsPolicy(kind gvk.Kind) bool {
 // IsException reports whether documents of a kind are policy exceptions.
 func IsException(kind gvk.Kind) bool { return kind.Group == group && kind.Kind == "PolicyException" }
 
-// KindPattern is the selector in an entry of kinds; each part may have wildcards.
-type KindPattern struct{ Group, Version, Kind, Subresource string }
-
-// ParseKind parses an entry of kinds in a checked match block.
-func ParseKind(text string) KindPattern {
-	s, _ := parseKind(text)
-	return KindPattern{s.group, s.version, s.kind, s.sub}
-}
-
-// Anchor is the sign before the parentheses around a key of a patch, with "" for parentheses
-// without a sign.
-type Anchor string
-
-// The anchors of patches and patterns.
-const (
-	NoAnchor  = Anchor(noAnchor)
-	Condition = Anchor(conditionAnchor)
-	Global    = Anchor(globalAnchor)
-	Add       = Anchor(addAnchor)
-	Equality  = Anchor(equalityAnchor)
-	Negation  = Anchor(negationAnchor)
-	Existence = Anchor(existenceAnchor)
-)
-
-// ParseAnchor splits a key like "+(name)" into its anchor and the bare key.
-func ParseAnchor(key string) (Anchor, string) {
-	a, bare := parseAnchor(key)
-	return Anchor(a), bare
-}
-
-// HasAnchors reports whether a key anywhere in a value has an anchor.
-func HasAnchors(value any) bool { return hasAnchors(value) }
-
-// HasSubstitutions reports whether a value may contain references or variables.
-func HasSubstitutions(value any) bool { return hasSubstitutions(value) }
-
 // HasGlobalAnchors reports whether a key anywhere in a value has the anchor <( ).
 func HasGlobalAnchors(value any) bool {
-	return hasAnchor(value, func(a anchor) bool { return a == globalAnchor })
+	return hasAnchor(value, func(a Anchor) bool { return a == Global })
 }
-
-// Compares splits the operator off a pattern of a scalar: >=, <=, >, <, ! , - and !- for
-// ranges; empty for equality.
-func Compares(pattern string) (operator, operand string) { return splitOperator(pattern) }
 
 // Range splits a pattern of a range into its ends, which belong to it (or not, for !-).
 func Range(pattern string) (from, to string, ok bool) {
-	operator, _ := splitOperator(pattern)
+	operator, _ := Compares(pattern)
 	matcher := inRangePattern()
 	switch operator {
 	case inRange:

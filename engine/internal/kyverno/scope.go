@@ -24,7 +24,7 @@ type evaluation struct {
 	program   *program
 	request   *policy.Request
 	operation string
-	user      userInfo
+	user      given.UserInfo
 	// original is the object before the first rule of the policy. The variable images is
 	// computed from it.
 	original map[string]any
@@ -61,7 +61,7 @@ func (e *evaluation) candidate(object map[string]any) candidate {
 
 // namespaceLabels returns the labels of a namespace, from the values or from its object.
 func (e *evaluation) namespaceLabels(name string) map[string]any {
-	if labels, ok := e.program.values.labels(name); ok {
+	if labels, ok := e.program.values.Labels(name); ok {
 		return labels
 	}
 	e.request.Snapshot.Ask()
@@ -106,7 +106,7 @@ func (e *evaluation) newScope(r *rule, object map[string]any) *scope {
 	if hasImages[e.request.Kind.Kind.Kind] {
 		s.pending = e.imagesEntry()
 	}
-	for _, v := range e.program.values.variables(r, nameOf(object)) {
+	for _, v := range r.variables(e.program.values, nameOf(object)) {
 		s.give(v.key, v.value)
 	}
 	return s
@@ -129,7 +129,7 @@ func (s *scope) variables() map[string]any {
 	if account, ok := strings.CutPrefix(s.evaluation.user.Name, "system:serviceaccount:"); ok {
 		namespace, name, _ := strings.Cut(account, ":")
 		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = name, namespace
-	} else if s.evaluation.user.isGiven() {
+	} else if s.evaluation.user.IsGiven() {
 		s.vars["serviceAccountName"], s.vars["serviceAccountNamespace"] = "", ""
 	}
 	return s.vars
@@ -153,8 +153,8 @@ func (e *evaluation) requestVariable(object map[string]any) map[string]any {
 	if r.OldObject != nil {
 		request["oldObject"] = data(r.OldObject, e.oldWhole)
 	}
-	if e.user.isGiven() {
-		request["userInfo"] = given.UserInfo(e.user).Complete(policy.User{}).Info()
+	if e.user.IsGiven() {
+		request["userInfo"] = e.user.Complete(policy.User{}).Info()
 		request["roles"], request["clusterRoles"] = change.List(e.user.Roles), change.List(e.user.ClusterRoles)
 	}
 	return request

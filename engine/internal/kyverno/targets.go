@@ -138,7 +138,7 @@ func (s *scope) follow(r *rule, targets *policy.Targets) (all []policy.Followed,
 
 // targetSelector selects the objects of a target.
 type targetSelector struct {
-	kinds                kindSelector
+	kinds                KindPattern
 	namespace, name, uid string
 	labels               map[string]any
 }
@@ -168,11 +168,11 @@ func (s *scope) selector(n policy.Node) (targetSelector, error) {
 		}
 	}
 	t := targetSelector{namespace: texts["namespace"], name: texts["name"], uid: texts["uid"]}
-	kind, _ := parseKind(texts["kind"])
-	t.kinds = kindSelector{group: "*", version: "*", kind: kind.kind}
+	kind, _ := ParseKind(texts["kind"])
+	t.kinds = KindPattern{Group: "*", Version: "*", Kind: kind.Kind}
 	if texts["apiVersion"] != "" {
-		parsed := gvk.Parse(texts["apiVersion"], kind.kind)
-		t.kinds.group, t.kinds.version = parsed.Group, parsed.Version
+		parsed := gvk.Parse(texts["apiVersion"], kind.Kind)
+		t.kinds.Group, t.kinds.Version = parsed.Group, parsed.Version
 	}
 	at.path = n.At("selector").Path
 	labels, err := s.substitute(n.At("selector").Value, at)

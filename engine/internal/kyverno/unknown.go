@@ -33,14 +33,13 @@ func (s *scope) observe(text string, data any) {
 
 // observeImages tells that the references of images are parsed.
 func (s *scope) observeImages(object map[string]any) {
-	if o := s.evaluation.observer(); o.IsActive() {
-		for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
-			found, _ := PodPath(s.evaluation.request.Kind.Kind.Kind).Key(list).Get(object)
-			containers, _ := found.([]any)
-			for _, item := range containers {
-				container, _ := item.(map[string]any)
-				o.Use(container["image"])
-			}
+	pod := PodPath(s.evaluation.request.Kind.Kind.Kind)
+	for _, list := range containerLists {
+		found, _ := pod.Key(list).Get(object)
+		containers, _ := found.([]any)
+		for _, item := range containers {
+			container, _ := item.(map[string]any)
+			s.evaluation.observer().Use(container["image"])
 		}
 	}
 }
@@ -101,7 +100,7 @@ func comparesUnknown(value, pattern any, o unknown.Observer) bool {
 	case map[string]any:
 		object, _ := value.(map[string]any)
 		for key, below := range pattern {
-			_, bare := parseAnchor(key)
+			_, bare := ParseAnchor(key)
 			for name, member := range object {
 				if wildcard.Match(bare, name) && comparesUnknown(member, below, o) {
 					return true

@@ -212,7 +212,7 @@ func (u *unordered) wildcards(patch policy.Node) {
 
 func (u *unordered) pattern(n policy.Node) {
 	for _, key := range sortedKeys(n.Object()) {
-		if _, bare := parseAnchor(key); bare == "metadata" {
+		if _, bare := ParseAnchor(key); bare == "metadata" {
 			u.metadata(n.At(key))
 		}
 		u.pattern(n.At(key))
@@ -225,13 +225,13 @@ func (u *unordered) pattern(n policy.Node) {
 // metadata checks the labels and annotations of a pattern.
 func (u *unordered) metadata(n policy.Node) {
 	for _, part := range sortedKeys(n.Object()) {
-		if _, bare := parseAnchor(part); bare != "labels" && bare != "annotations" {
+		if _, bare := ParseAnchor(part); bare != "labels" && bare != "annotations" {
 			continue
 		}
 		for _, key := range sortedKeys(n.At(part).Object()) {
 			value := n.At(part, key)
-			a, bare := parseAnchor(key)
-			varies := a != negationAnchor && value.Text() != "" && value.Text() != "*"
+			a, bare := ParseAnchor(key)
+			varies := a != Negation && value.Text() != "" && value.Text() != "*"
 			if wildcard.Has(bare) && (varies || selectsOther(n.At(part), key)) {
 				u.add(value.Path, randomWildcard, adviceExact)
 			}
@@ -250,9 +250,9 @@ func (u *unordered) selector(labels policy.Node) {
 
 // selectsOther reports whether a key with wildcards matches another key of a map.
 func selectsOther(labels policy.Node, key string) bool {
-	_, pattern := parseAnchor(key)
+	_, pattern := ParseAnchor(key)
 	return wildcard.Has(pattern) && slices.ContainsFunc(sortedKeys(labels.Object()), func(other string) bool {
-		_, bare := parseAnchor(other)
+		_, bare := ParseAnchor(other)
 		return key != other && wildcard.Match(pattern, bare)
 	})
 }

@@ -1,7 +1,6 @@
 package kyverno
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,26 +10,14 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// values are the contents of the user's values files, as rules see them.
-type values given.Values
-
-func (v *values) answer(call, argument string) (any, bool) {
-	return (*given.Values)(v).Answer(call, argument)
-}
-
-func (v *values) labels(namespace string) (map[string]any, bool) {
-	return (*given.Values)(v).Labels(namespace)
-}
-
 // variable is a variable with a dotted path, and its value.
 type variable struct {
 	key   string
 	value any
 }
 
-// unused reports values for policies and rules that are not in the input.
-func (v *values) unused(definitions []*definition) []source.Diagnostic {
-	var problems []source.Diagnostic
+// unusedValues reports values for policies and rules that are not in the input.
+func unusedValues(v *given.Values, definitions []*definition) (problems []source.Diagnostic) {
 	for _, p := range v.Policies {
 		r := newReader(p.Document)
 		r.doc.Values = true
@@ -89,16 +76,9 @@ func (r *reader) unknown(n policy.Node, code, format string, known []string) {
 }
 
 // variables returns the variables for a rule and an object; the most specific come last.
-func (v *values) variables(r *rule, object string) []variable {
-	if len(v.Global) == 0 && len(v.Policies) == 0 {
-		return nil
-	}
+func (r *rule) variables(v *given.Values, object string) (all []variable) {
 	sets := []map[string]any{v.Global}
-	for _, p := range v.Policies {
-		n := p.Node
-		if !r.policy.isNamed(n.At("name").Text()) {
-			continue
-		}
+	for _, n := range r.policy.values(v) {
 		for _, item := range n.At("resources").Items() {
 			if wildcard.Match(item.At("name").Text(), object) {
 				sets = append(sets, item.At("values").Object())
@@ -110,9 +90,8 @@ func (v *values) variables(r *rule, object string) []variable {
 			}
 		}
 	}
-	var all []variable
 	for _, set := range sets {
-		for _, key := range slices.Sorted(maps.Keys(set)) {
+		for _, key := range sortedKeys(set) {
 			if !strings.HasSuffix(key, "()") {
 				all = append(all, variable{key, set[key]})
 			}
@@ -121,10 +100,20 @@ func (v *values) variables(r *rule, object string) []variable {
 	return all
 }
 
+// values returns the values for a policy.
+func (d *definition) values(v *given.Values) (found []policy.Node) {
+	for _, p := range v.Policies {
+		if d.isNamed(p.Node.At("name").Text()) {
+			found = append(found, p.Node)
+		}
+	}
+	return found
+}
+
 // operation returns the operation of the request for a rule and an object. The values may set
 // it.
-func (v *values) operation(r *rule, object, operation string) string {
-	for _, found := range v.variables(r, object) {
+func (r *rule) operation(v *given.Values, object, operation string) string {
+	for _, found := range r.variables(v, object) {
 		if text, ok := found.value.(string); ok && found.key == "request.operation" {
 			operation = text
 		}
@@ -149,17 +138,12 @@ func (r *rule) isNamed(name string) bool {
 	return name == r.name || name == r.root.At("name").Text() || autogenPrefix+name == r.name || cronJobPrefix+name == r.name
 }
 
-// foreach returns the variables for an element of a rule's foreach.
-func (v *values) foreach(r *rule, index int) []variable {
-	var found []variable
-	for _, p := range v.Policies {
-		n := p.Node
-		if !r.policy.isNamed(n.At("name").Text()) {
-			continue
-		}
+// foreachVariables returns the variables for an element of the rule's foreach.
+func (r *rule) foreachVariables(v *given.Values, index int) (found []variable) {
+	for _, n := range r.policy.values(v) {
 		for _, item := range n.At("rules").Items() {
 			lists := item.At("foreachValues").Object()
-			for _, key := range slices.Sorted(maps.Keys(lists)) {
+			for _, key := range sortedKeys(lists) {
 				if list, ok := lists[key].([]any); ok && index < len(list) && r.isNamed(item.At("name").Text()) {
 					found = append(found, variable{key, list[index]})
 				}
@@ -167,22 +151,4 @@ func (v *values) foreach(r *rule, index int) []variable {
 		}
 	}
 	return found
-}
-
-// userInfo describes the user who makes the request.
-type userInfo given.UserInfo
-
-func (u userInfo) isGiven() bool { return given.UserInfo(u).IsGiven() }
-
-// is reports whether a subject names the user.
-func (u userInfo) is(s subject) bool {
-	switch s.kind {
-	case "User":
-		return wildcard.Match(s.name, u.Name)
-	case "Group":
-		return slices.ContainsFunc(u.Groups, func(g string) bool { return wildcard.Match(s.name, g) })
-	case "ServiceAccount":
-		return wildcard.Match("system:serviceaccount:"+s.namespace+":"+s.name, u.Name)
-	}
-	return false
 }

@@ -59,17 +59,25 @@ func (r *rule) substitution(path change.Path) substitution {
 	return substitution{root: r.root.Value, path: path, base: r.root.Path}
 }
 
-// substituteError reports the place of a variable that could not be replaced.
-type substituteError struct {
+// placeError is the error of a part of a rule.
+type placeError struct {
 	path change.Path
 	err  error
+	// substituting says that the value of a variable is missing, so that the text names the place, too.
+	substituting bool
 }
 
 // Error implements error.
-func (e *substituteError) Error() string { return e.err.Error() }
+func (e *placeError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
-func (e *substituteError) Unwrap() error { return e.err }
+func (e *placeError) Unwrap() error { return e.err }
+
+// unreplaced reports the place of a variable that could not be replaced.
+func unreplaced(path change.Path, err error) error { return &placeError{path, err, true} }
+
+// unpatched reports which patch of a rule failed.
+func unpatched(path change.Path, err error) error { return &placeError{path, err, false} }
 
 // substitute returns a value with its references and variables replaced, including those in the
 // keys of maps.
@@ -85,17 +93,17 @@ func (s *scope) substitute(value any, at substitution) (any, error) {
 // spare is how many levels of a value need no more memory for their paths.
 const spare = 8
 
-// hasSubstitutions reports whether a value may contain references or variables.
-func hasSubstitutions(value any) bool {
+// HasSubstitutions reports whether a value may contain references or variables.
+func HasSubstitutions(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, member := range value {
-			if hasSubstitutions(key) || hasSubstitutions(member) {
+			if HasSubstitutions(key) || HasSubstitutions(member) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(value, hasSubstitutions)
+		return slices.ContainsFunc(value, HasSubstitutions)
 	case string:
 		return strings.Contains(value, "{{") || strings.Contains(value, "$(")
 	}
@@ -108,12 +116,12 @@ func hasSubstitutions(value any) bool {
 func (s *scope) replace(value any, at substitution, room *int) (any, error) {
 	switch value := value.(type) {
 	case map[string]any:
-		if !change.Reference && !hasSubstitutions(value) {
+		if !change.Reference && !HasSubstitutions(value) {
 			return value, nil
 		}
 		return s.replaceMap(value, at, room)
 	case []any:
-		if !change.Reference && !hasSubstitutions(value) {
+		if !change.Reference && !HasSubstitutions(value) {
 			return value, nil
 		}
 		result := make([]any, len(value))
@@ -134,9 +142,8 @@ func (s *scope) replace(value any, at substitution, room *int) (any, error) {
 				err = limit.Exceeded(limit.Expression, "use smaller values, or each of them less often", "the values of variables in one value take more than %d MiB", limit.ObjectBytes>>20)
 			}
 		}
-		var placed *substituteError
-		if err != nil && !errors.As(err, &placed) {
-			err = &substituteError{slices.Clone(at.path), err}
+		if err != nil && !errors.As(err, new(*placeError)) {
+			err = unreplaced(slices.Clone(at.path), err)
 		}
 		return result, err
 	}
@@ -153,7 +160,7 @@ func (s *scope) replaceMap(object map[string]any, at substitution, room *int) (a
 		below.path = append(at.path, change.Key(key))
 		newKey, err := s.substituteKey(key, at)
 		if err != nil {
-			return nil, &substituteError{slices.Clone(below.path), err}
+			return nil, unreplaced(slices.Clone(below.path), err)
 		}
 		value, err := s.replace(object[key], below, room)
 		if err != nil {
@@ -201,9 +208,7 @@ func (s *scope) substituteKey(key string, at substitution) (string, error) {
 		return key, nil
 	}
 	value, err := s.substituteText(key, at)
-	if o := s.evaluation.observer(); o.IsActive() {
-		o.Use(value)
-	}
+	s.evaluation.observer().Use(value)
 	text, ok := value.(string)
 	if err == nil && !ok {
 		err = errors.New("a key must become a string")
@@ -318,7 +323,7 @@ func (s *scope) expand(expression string, at substitution) string {
 		if e.IsIndex() {
 			fmt.Fprintf(&b, "[%d]", e.Index)
 		} else {
-			_, key := parseAnchor(e.Key)
+			_, key := ParseAnchor(e.Key)
 			b.WriteString("." + strconv.Quote(key))
 		}
 	}
@@ -417,7 +422,7 @@ func member(value any, part string) (any, bool) {
 	case map[string]any:
 		keys := sortedKeys(value)
 		for _, key := range slices.Backward(keys) {
-			if _, bare := parseAnchor(key); bare == part {
+			if _, bare := ParseAnchor(key); bare == part {
 				return value[key], true
 			}
 		}
