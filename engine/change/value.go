@@ -222,6 +222,15 @@ func WithItem(in, out []any, i int, item any) []any {
 	return out
 }
 
+// IsCollection reports whether a value is a map or a list.
+func IsCollection(value any) bool {
+	switch value.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
 // Describe returns the type of a value, for messages that must not contain the value.
 func Describe(value any) string {
 	switch v := value.(type) {

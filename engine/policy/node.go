@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 )
@@ -49,6 +52,15 @@ func (n Node) Items() []Node {
 	nodes := make([]Node, len(list))
 	for i := range list {
 		nodes[i] = Node{Value: list[i], Path: n.Path.Index(i)}
+	}
+	return nodes
+}
+
+// Below returns the members of a map in the order of their keys, or the items of a list.
+func (n Node) Below() []Node {
+	nodes := n.Items()
+	for _, key := range slices.Sorted(maps.Keys(n.Object())) {
+		nodes = append(nodes, n.At(key))
 	}
 	return nodes
 }

@@ -73,28 +73,32 @@ func onDuration(name, doc string, of func(time.Time, time.Duration) time.Time) f
 	}}
 }
 
+// ask returns the result that the user gives for a call.
+func (e *Env) ask(call, argument string) (any, error) {
+	if value, ok := e.answer(call, argument); ok {
+		return Input(value), nil
+	}
+	return nil, fmt.Errorf("the result is different in every run; give it among the values, as %q", call)
+}
+
+// asked returns a function whose result comes from the user.
+func (e *Env) asked(name string, signature Signature, doc string) function {
+	return function{name, signature, doc, func(a []any) (any, error) {
+		argument := ""
+		if len(a) > 0 {
+			argument = a[0].(string)
+		}
+		return e.ask(name+"()", argument)
+	}}
+}
+
 // given are the functions whose results come from the user.
 func (e *Env) given() []function {
-	ask := func(call, argument string) (any, error) {
-		if value, ok := e.answer(call, argument); ok {
-			return Input(value), nil
-		}
-		return nil, fmt.Errorf("the result is different in every run; give it among the values, as %q", call)
-	}
-	asked := func(name string, signature Signature, doc string) function {
-		return function{name, signature, doc, func(a []any) (any, error) {
-			argument := ""
-			if len(a) > 0 {
-				argument = a[0].(string)
-			}
-			return ask(name+"()", argument)
-		}}
-	}
 	return []function{
-		asked("time_now", ">s", "the current time; preadmit needs its value from the user"),
-		asked("time_now_utc", ">s", "the current time in UTC; preadmit needs its value from the user"),
-		asked("random", "s>s", "a random text that matches a regular expression; preadmit needs its value from the user"),
-		asked("is_external_url", "s>b", "whether the host of a URL is outside of private networks; needs a lookup of names"),
+		e.asked("time_now", ">s", "the current time; preadmit needs its value from the user"),
+		e.asked("time_now_utc", ">s", "the current time in UTC; preadmit needs its value from the user"),
+		e.asked("random", "s>s", "a random text that matches a regular expression; preadmit needs its value from the user"),
+		e.asked("is_external_url", "s>b", "whether the host of a URL is outside of private networks; needs a lookup of names"),
 		{"time_since", "sss>s", "the duration from a time to another one, or to now", func(a []any) (any, error) {
 			layout := cmp.Or(a[0].(string), time.RFC3339)
 			since, err := timeOf(a[1], layout)
@@ -103,7 +107,7 @@ func (e *Env) given() []function {
 			}
 			until := a[2]
 			if until == "" {
-				if until, err = ask("time_now()", ""); err != nil {
+				if until, err = e.ask("time_now()", ""); err != nil {
 					return nil, err
 				}
 				if _, ok := until.(string); !ok {

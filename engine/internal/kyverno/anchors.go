@@ -1,7 +1,6 @@
 package kyverno
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -46,17 +45,29 @@ func (a Anchor) write(key string) string {
 
 // hasAnchor reports whether a key anywhere in a value has one of the anchors.
 func hasAnchor(value any, is func(Anchor) bool) bool {
+	return anywhere(value, func(part any, isKey bool) bool {
+		if !isKey {
+			return false
+		}
+		a, _ := ParseAnchor(part.(string))
+		return a != NoAnchor && is(a)
+	})
+}
+
+// anywhere reports whether a key or a scalar anywhere in a value has a property.
+func anywhere(value any, has func(part any, isKey bool) bool) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, member := range value {
-			if a, _ := ParseAnchor(key); a != NoAnchor && is(a) || hasAnchor(member, is) {
+			if has(key, true) || anywhere(member, has) {
 				return true
 			}
 		}
+		return false
 	case []any:
-		return slices.ContainsFunc(value, func(item any) bool { return hasAnchor(item, is) })
+		return slices.ContainsFunc(value, func(item any) bool { return anywhere(item, has) })
 	}
-	return false
+	return has(value, false)
 }
 
 // HasAnchors reports whether a key anywhere in a value has an anchor.
@@ -65,24 +76,23 @@ func HasAnchors(value any) bool { return hasAnchor(value, func(Anchor) bool { re
 // anchors checks the anchors in a patch. Conditions may have all anchors; a legacy overlay may
 // have only conditions and +().
 func (r *reader) anchors(n policy.Node, overlay bool) {
-	for _, item := range n.Items() {
-		r.anchors(item, overlay)
-	}
-	object := n.Object()
 	seen := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(object)) {
+	for _, below := range n.Below() {
+		key := below.Key()
 		a, bare := ParseAnchor(key)
 		if other, twice := seen[bare]; twice && a != Condition && a != Global && !isConditionKey(other) {
-			r.doc.Advise(n.Path.Key(key), "policy-invalid", "the key is in the map twice, as "+other+" and as "+key, "")
+			r.doc.Advise(below.Path, "policy-invalid", "the key is in the map twice, as "+other+" and as "+key, "")
 		}
-		seen[bare] = key
+		if n.Object() != nil {
+			seen[bare] = key
+		}
 		switch {
 		case a == Condition || a == Global && !overlay:
 			continue // the value is a pattern
 		case overlay && a != NoAnchor && a != Add:
-			r.doc.Advise(n.Path.Key(key), "policy-invalid", "the anchor "+string(a)+"( ) means nothing in an overlay", "expected ( ) or +( )")
+			r.doc.Advise(below.Path, "policy-invalid", "the anchor "+string(a)+"( ) means nothing in an overlay", "expected ( ) or +( )")
 		}
-		r.anchors(n.At(key), overlay)
+		r.anchors(below, overlay)
 	}
 }
 

@@ -90,7 +90,7 @@ func (s *scope) get(e *entry, text string) (any, error) {
 	}
 	clean := path.Clean(parsed.Path)
 	if clean == "/version" {
-		return s.version(), nil
+		return map[string]any{"major": "1", "minor": strconv.Itoa(s.evaluation.program.minor)}, nil // the known part of it
 	}
 	address, ok := ParseAddress(strings.Split(strings.TrimPrefix(clean, "/"), "/")...)
 	if !ok {
@@ -110,11 +110,6 @@ func (s *scope) get(e *entry, text string) (any, error) {
 		return s.object(kind, address)
 	}
 	return s.list(e, kind, address, parsed.RawQuery)
-}
-
-// version returns the known part of the answer of /version.
-func (s *scope) version() map[string]any {
-	return map[string]any{"major": "1", "minor": strconv.Itoa(s.evaluation.program.minor)}
 }
 
 // Address is the target of a path of the API: an object or, without a name, all objects of a resource.

@@ -1,7 +1,6 @@
 package kyverno
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -30,17 +29,18 @@ const (
 	maxRuleName       = 63
 )
 
+// controllersAnnotation is the place of the annotation that names the controllers.
+var controllersAnnotation = change.Keys("metadata", "annotations", autogenAnnotation)
+
 // autogen adds the generated rules for pod controllers to the rules of a policy.
 func autogen(d *definition, spec policy.Node, written []*rule) []*rule {
 	if !canAutogen(spec) {
 		return written
 	}
 	controllers := []string{allControllers}
-	annotations, _ := change.Keys("metadata", "annotations").Get(d.document.Object())
-	if object, ok := annotations.(map[string]any); ok {
-		if text, ok := object[autogenAnnotation].(string); ok {
-			controllers = strings.Split(text, ",") // blanks count
-		}
+	annotation, _ := controllersAnnotation.Get(d.document.Object())
+	if text, ok := annotation.(string); ok {
+		controllers = strings.Split(text, ",") // blanks count
 	}
 	all := slices.Contains(controllers, allControllers)
 	var selectors []any
@@ -70,9 +70,9 @@ func autogen(d *definition, spec policy.Node, written []*rule) []*rule {
 }
 
 // checkAutogen reports the controllers of the annotation that do not exist.
-func (d *definition) checkAutogen() (found []source.Diagnostic) {
-	path := change.Keys("metadata", "annotations", autogenAnnotation)
-	value, _ := path.Get(d.document.Object())
+func (d *definition) checkAutogen() []source.Diagnostic {
+	r := newReader(d.document)
+	value, _ := controllersAnnotation.Get(d.document.Object())
 	text, _ := value.(string)
 	known := []string{allControllers, noControllers, cronJob}
 	for _, c := range controllerKinds {
@@ -81,19 +81,16 @@ func (d *definition) checkAutogen() (found []source.Diagnostic) {
 	offset := 0
 	for _, name := range strings.Split(text, ",") {
 		if text != "" && !slices.Contains(known, name) && !strings.Contains(name, cronJob) {
-			at := d.document.In(path, offset)
 			advice := source.Suggest(name, known)
-			if slices.Contains(known, strings.TrimSpace(name)) {
-				advice = source.Advice{Text: "remove the blanks, which Kyverno takes for a part of the name", Old: name, New: strings.TrimSpace(name)}
+			if trimmed := strings.TrimSpace(name); slices.Contains(known, trimmed) {
+				advice = source.Advice{Text: "remove the blanks, which Kyverno takes for a part of the name", Old: name, New: trimmed}
 			}
-			found = append(found, source.Diagnostic{
-				At: at, Severity: source.Warning, Code: "name-unknown", Subject: "policy " + d.name, Field: path.String(),
-				Message: fmt.Sprintf("Kyverno extends policies to no controller %q", name), Excerpt: d.document.Excerpt(at),
-			}.Advised(advice))
+			w := source.Warningf(d.document.In(controllersAnnotation, offset), "name-unknown", "Kyverno extends policies to no controller %q", name)
+			r.doc.Report(w.Advised(advice), controllersAnnotation)
 		}
 		offset += len(name) + 1
 	}
-	return found
+	return r.doc.Problems
 }
 
 // canAutogen reports whether rules for pod controllers are generated for a policy. One
@@ -108,30 +105,22 @@ func canAutogen(spec policy.Node) bool {
 		if patches || n.At("generate").Given() {
 			return false
 		}
-		for _, filter := range []policy.Node{n.At("match"), n.At("exclude")} {
-			for _, resources := range resourcesOf(filter) {
-				kinds := resources.At("kinds").Texts()
-				for _, key := range []string{"name", "names", "selector", "annotations"} {
-					if resources.At(key).Given() {
-						return false
-					}
-				}
-				if len(kinds) > 1 && slices.ContainsFunc(kinds, isPodKind) {
-					return false
-				}
-				needed = needed || slices.ContainsFunc(kinds, func(kind string) bool { return kind == "Pod" || hasImages[kind] })
+		for _, resources := range resourcesOf(n.At("match"), n.At("exclude")) {
+			kinds := resources.At("kinds").Texts()
+			if count(resources, "name", "names", "selector", "annotations") > 0 || len(kinds) > 1 && slices.ContainsFunc(kinds, isPodKind) {
+				return false
 			}
+			needed = needed || slices.ContainsFunc(kinds, func(kind string) bool { return kind == "Pod" || hasImages[kind] })
 		}
 	}
 	return needed
 }
 
-// resourcesOf returns the resources of all blocks of a filter.
-func resourcesOf(filter policy.Node) []policy.Node {
-	all := []policy.Node{filter.At("resources")}
-	for _, key := range []string{"any", "all"} {
-		for _, item := range filter.At(key).Items() {
-			all = append(all, item.At("resources"))
+// resourcesOf returns the resources of all blocks of filters.
+func resourcesOf(filters ...policy.Node) (all []policy.Node) {
+	for _, filter := range filters {
+		for _, block := range append([]policy.Node{filter}, conditionsIn(filter)...) {
+			all = append(all, block.At("resources"))
 		}
 	}
 	return all
@@ -145,13 +134,13 @@ func isPodKind(text string) bool {
 // selectsPods reports whether a rule matches pods. If its exclude block names kinds, it must
 // name pods, too.
 func selectsPods(root policy.Node) bool {
-	var matched, excluded []string
-	for _, resources := range resourcesOf(root.At("match")) {
-		matched = append(matched, resources.At("kinds").Texts()...)
+	kindsOf := func(filter policy.Node) (kinds []string) {
+		for _, resources := range resourcesOf(filter) {
+			kinds = append(kinds, resources.At("kinds").Texts()...)
+		}
+		return kinds
 	}
-	for _, resources := range resourcesOf(root.At("exclude")) {
-		excluded = append(excluded, resources.At("kinds").Texts()...)
-	}
+	matched, excluded := kindsOf(root.At("match")), kindsOf(root.At("exclude"))
 	return slices.ContainsFunc(matched, isPodKind) && (len(excluded) == 0 || slices.ContainsFunc(excluded, isPodKind))
 }
 

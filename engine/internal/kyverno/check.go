@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,29 +36,25 @@ const atKey = -1
 
 // checkPatches checks the patches of the rule against the schemas of its kinds. It skips parts with
 // anchors or variables.
-func (r *rule) checkPatches(kinds []*schema.Kind) []source.Diagnostic {
-	if len(kinds) == 0 {
-		return nil
-	}
-	m := r.mutate()
-	found := r.checkPatch(m, kinds, r.asks(m))
-	var visit func(policy.Node)
-	visit = func(entry policy.Node) {
-		found = append(found, r.checkPatch(entry, kinds, true)...)
-		for _, inner := range entry.At("foreach").Items() {
-			visit(inner)
-		}
-	}
-	for _, entry := range m.At("foreach").Items() {
-		visit(entry)
+func (r *rule) checkPatches(kinds []*schema.Kind) (found []source.Diagnostic) {
+	for i, n := range withEntries(r.mutation) {
+		found = append(found, r.checkPatch(n, kinds, i > 0 || r.asks())...)
 	}
 	return found
 }
 
+// withEntries returns a mutate block, or an entry of foreach, and all entries in it.
+func withEntries(n policy.Node) []policy.Node {
+	all := []policy.Node{n}
+	for _, entry := range n.At("foreach").Items() {
+		all = append(all, withEntries(entry)...)
+	}
+	return all
+}
+
 // asks reports whether the rule tests an object before it changes it.
-func (r *rule) asks(m policy.Node) bool {
-	return r.root.At("preconditions").Given() || r.root.At("celPreconditions").Given() || r.root.At("exclude").Given() ||
-		hasAnchor(m.At("patchStrategicMerge").Value, isCondition)
+func (r *rule) asks() bool {
+	return count(r.root, "preconditions", "celPreconditions", "exclude") > 0 || hasAnchor(r.mutation.At(strategicPatch).Value, isCondition)
 }
 
 // patched returns the kinds with a schema whose objects the rule changes.
@@ -100,7 +97,7 @@ func (m misfit) spot() spot { return spot{m.path.String(), m.offset, m.code} }
 // the object first, the parts that do not fit one of them. For a kind with several versions, one
 // version that fits is enough.
 func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found []source.Diagnostic) {
-	fitting, versions := map[spot]map[string]bool{}, map[string]int{}
+	fitting, versions := map[spot]int{}, map[string]int{} // numbers of kinds, and of their versions
 	misfits := map[string][]misfit{}
 	for _, k := range kinds {
 		name := k.Group + " " + k.Kind.Kind
@@ -114,18 +111,16 @@ func (r *rule) checkPatch(n policy.Node, kinds []*schema.Kind, asks bool) (found
 		count := map[spot]int{}
 		for _, m := range misfits[name] {
 			s := m.spot()
-			if count[s]++; count[s] < versions[name] {
+			if count[s]++; count[s] != versions[name] {
 				continue
 			}
-			if fitting[s] == nil {
-				fitting[s] = map[string]bool{}
+			if fitting[s]++; fitting[s] == 1 {
 				first = append(first, m)
 			}
-			fitting[s][name] = true
 		}
 	}
 	for _, m := range first {
-		if n := len(fitting[m.spot()]); n == len(versions) || !asks {
+		if fitting[m.spot()] == len(versions) || !asks {
 			found = append(found, r.misfit(m))
 		}
 	}
@@ -154,10 +149,10 @@ func misfitsOf(n policy.Node, t *schema.Type, k *schema.Kind, field change.Path)
 	if t == nil || n.Value == nil || t.Preserve || t.Scalar == schema.Untyped || strings.Contains(text, "{{") {
 		return nil
 	}
-	switch value := n.Value.(type) {
+	switch n.Value.(type) {
 	case map[string]any:
 		if t.Scalar == schema.NotScalar && !t.IsList {
-			return misfitFields(n, value, t, k, field)
+			return misfitFields(n, t, k, field)
 		}
 	case []any:
 		if t.IsList {
@@ -172,7 +167,7 @@ func misfitsOf(n policy.Node, t *schema.Type, k *schema.Kind, field change.Path)
 		return nil
 	}
 	return []misfit{{
-		path: n.Path, code: "type-mismatch", text: fmt.Sprintf("%s of %s is %s, and the patch writes %s", field, k.Title(), typeWord(t), valueWord(n.Value)),
+		path: n.Path, code: "type-mismatch", text: fmt.Sprintf("%s of %s is %s, and the patch writes %s", field, k.Title(), typeWord(t), change.Describe(n.Value)),
 		advice: source.Advice{Text: "write a value of the field's type"}, wants: t, value: n.Path,
 	}}
 }
@@ -212,13 +207,15 @@ func misfitOperations(n policy.Node, k *schema.Kind, subresources []string) (fou
 
 // unstoredFields returns the fields in a part of a patch that no server stores. A part with anchors may be a condition.
 func unstoredFields(n policy.Node, k *schema.Kind, subresources []string, field change.Path) (found []misfit) {
-	object, _ := n.Value.(map[string]any)
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		inner := policy.Node{Value: object[key], Path: n.Path.Key(key)}
-		switch why := admission.NotStored(k, subresources, field.Key(key)); {
-		case strings.Contains(key, "{{"):
+	if n.Object() == nil {
+		return nil
+	}
+	for _, inner := range n.Below() {
+		field := field.Key(inner.Key())
+		switch why := admission.NotStored(k, subresources, field); {
+		case strings.Contains(inner.Key(), "{{"):
 		case why == nil:
-			found = append(found, unstoredFields(inner, k, subresources, field.Key(key))...)
+			found = append(found, unstoredFields(inner, k, subresources, field)...)
 		case !hasAnchor(inner.Value, isCondition):
 			found = append(found, misfit{path: inner.Path, offset: atKey}.unstored(why, k))
 		}
@@ -270,13 +267,13 @@ func knownPointer(pointer string) string {
 // elementIndexPattern finds the variables elementIndex and elementIndex0, elementIndex1 ….
 var elementIndexPattern = lazyregexp.New(`\{\{\s*elementIndex\d*\s*\}\}`)
 
-func misfitFields(n policy.Node, object map[string]any, t *schema.Type, k *schema.Kind, field change.Path) (found []misfit) {
-	for _, key := range slices.Sorted(maps.Keys(object)) {
+func misfitFields(n policy.Node, t *schema.Type, k *schema.Kind, field change.Path) (found []misfit) {
+	for _, inner := range n.Below() {
+		key := inner.Key()
 		a, bare := ParseAnchor(key)
 		if a != NoAnchor && a != Add || strings.HasPrefix(key, "$") || strings.Contains(key, "{{") {
 			continue
 		}
-		inner := policy.Node{Value: object[key], Path: n.Path.Key(key)}
 		of := t.Elem
 		if declared := t.Declared(bare); declared != nil {
 			of = declared.Type
@@ -296,32 +293,9 @@ func misfitFields(n policy.Node, object map[string]any, t *schema.Type, k *schem
 
 // typeWord describes the values of a field.
 func typeWord(t *schema.Type) string {
-	switch {
-	case t.IsList:
+	if t.IsList {
 		return "a list"
-	case t.Scalar == schema.NotScalar:
-		return "a map"
-	case t.Scalar == schema.String:
-		return "a text"
-	case t.Scalar == schema.Integer:
-		return "a whole number"
-	case t.Scalar == schema.Boolean:
-		return "true or false"
 	}
-	return "of another type"
-}
-
-// valueWord describes a value without revealing it: it may be confidential.
-func valueWord(value any) string {
-	switch value.(type) {
-	case map[string]any:
-		return "a map"
-	case []any:
-		return "a list"
-	case string:
-		return "a text"
-	case bool:
-		return "true or false"
-	}
-	return "a number"
+	words := map[schema.Scalar]string{schema.NotScalar: "a map", schema.String: "a string", schema.Integer: "a whole number", schema.Boolean: "a boolean"}
+	return cmp.Or(words[t.Scalar], "of another type")
 }

@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -28,36 +29,34 @@ var operators = map[string]func(key, value any) bool{
 	"AnyNotIn":  anyNotIn,
 	"AllNotIn":  func(k, v any) bool { return isInOperand(k, v) && !anyIn(k, v) },
 
-	"GreaterThan":         ordered(func(c int) bool { return c > 0 }),
-	"GreaterThanOrEquals": ordered(func(c int) bool { return c >= 0 }),
-	"LessThan":            ordered(func(c int) bool { return c < 0 }),
-	"LessThanOrEquals":    ordered(func(c int) bool { return c <= 0 }),
+	"GreaterThan":         ordered(">"),
+	"GreaterThanOrEquals": ordered(">="),
+	"LessThan":            ordered("<"),
+	"LessThanOrEquals":    ordered("<="),
 
-	"DurationGreaterThan":         ordered(func(c int) bool { return c > 0 }),
-	"DurationGreaterThanOrEquals": ordered(func(c int) bool { return c >= 0 }),
-	"DurationLessThan":            ordered(func(c int) bool { return c < 0 }),
-	"DurationLessThanOrEquals":    ordered(func(c int) bool { return c <= 0 }),
+	"DurationGreaterThan":         ordered(">"),
+	"DurationGreaterThanOrEquals": ordered(">="),
+	"DurationLessThan":            ordered("<"),
+	"DurationLessThanOrEquals":    ordered("<="),
 }
 
 const operatorNames = "Equals, NotEquals, AnyIn, AllIn, AnyNotIn, AllNotIn, GreaterThan, GreaterThanOrEquals, LessThan, LessThanOrEquals"
 
-// conditions checks preconditions.
-func (r *reader) conditions(n policy.Node) {
-	if !n.Given() {
-		return
-	}
-	if _, isList := n.Value.([]any); isList {
-		r.conditionList(n)
-		return
-	}
-	if r.doc.Fields(n, []string{"any", "all"}) { // which the CustomResourceDefinition does not describe
-		r.conditionList(n.At("any"))
-		r.conditionList(n.At("all"))
-	}
+// conditionsIn returns the conditions in preconditions, or the blocks in a match or exclude block: those of
+// which any or all must hold, or those of a list.
+func conditionsIn(n policy.Node) []policy.Node {
+	return slices.Concat(n.Items(), n.At("any").Items(), n.At("all").Items())
 }
 
-func (r *reader) conditionList(n policy.Node) {
-	for _, item := range r.doc.List(n) {
+// conditions checks preconditions.
+func (r *reader) conditions(n policy.Node) {
+	if _, isList := n.Value.([]any); n.Given() && !isList {
+		r.doc.Fields(n, []string{"any", "all"}) // which the CustomResourceDefinition does not describe
+	}
+	for _, key := range []string{"any", "all"} {
+		r.doc.List(n.At(key))
+	}
+	for _, item := range conditionsIn(n) {
 		if !r.doc.Fields(item, []string{"key", "operator", "value", "message"}) {
 			continue
 		}
@@ -75,26 +74,17 @@ func (s *scope) check(r *rule, n policy.Node) (reason string, err error) {
 	if !n.Given() {
 		return "", nil
 	}
-	all := n.At("all").Items()
-	if _, isList := n.Value.([]any); isList {
-		all = n.Items()
-	}
-	if any := n.At("any").Items(); len(any) > 0 {
-		held := false
-		for _, item := range any {
-			ok, err := s.holds(item)
-			if err != nil {
-				return "", err
-			}
-			if held = ok; held {
-				break
-			}
+	for _, item := range n.At("any").Items() {
+		ok, err := s.holds(item)
+		if err != nil {
+			return "", err
 		}
-		if !held {
-			reason = "none of the conditions in " + below(n.At("any").Path, r) + " holds"
+		if reason = ""; ok {
+			break
 		}
+		reason = "none of the conditions in " + below(n.At("any").Path, r) + " holds"
 	}
-	for _, item := range all { // whose errors count in any case
+	for _, item := range append(n.Items(), n.At("all").Items()...) { // whose errors count in any case
 		ok, err := s.holds(item)
 		if err != nil {
 			return "", err
@@ -217,10 +207,11 @@ func asDuration(value any) (d time.Duration, isText, ok bool) {
 }
 
 // ordered returns an operator that compares durations, quantities, numbers or versions.
-func ordered(holds func(comparison int) bool) func(key, value any) bool {
+func ordered(operator string) func(key, value any) bool {
+	holds := comparisons[operator]
 	return func(key, value any) bool {
 		if a, b, ok := durations(key, value); ok {
-			return holds(compare(float64(a), float64(b)))
+			return holds(cmp.Compare(float64(a), float64(b)))
 		}
 		keyText, keyIsText := key.(string)
 		valueText, valueIsText := value.(string)
@@ -234,7 +225,7 @@ func ordered(holds func(comparison int) bool) func(key, value any) bool {
 		a, aOK := asFloat(key)
 		b, bOK := asFloat(value)
 		if aOK && bOK {
-			return holds(compare(a, b))
+			return holds(cmp.Compare(a, b))
 		}
 		if keyIsText && valueIsText {
 			if c, ok := jmespath.CompareVersions(keyText, valueText); ok {
@@ -243,16 +234,6 @@ func ordered(holds func(comparison int) bool) func(key, value any) bool {
 		}
 		return false
 	}
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // sprint returns the text of a value that list operators compare.

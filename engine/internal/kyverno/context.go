@@ -119,7 +119,7 @@ func (s *scope) text(n policy.Node) (string, error) {
 	s.evaluation.observer().Use(value) // names what to look up
 	text, isText := value.(string)
 	if !isText {
-		return "", fmt.Errorf("the value of %s must be a text", n.Path[len(n.Path)-1].Key)
+		return "", fmt.Errorf("the value of %s must be a text", n.Key())
 	}
 	return text, nil
 }

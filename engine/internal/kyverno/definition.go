@@ -89,8 +89,6 @@ func (r *rule) id() policy.ID { return r.ident }
 // it was generated from.
 func (r *rule) at(path change.Path) source.Position { return r.policy.document.At(path) }
 
-func (r *rule) mutate() policy.Node { return r.root.At("mutate") }
-
 // definition reads a policy. namespace is the default namespace of a Policy.
 func (r *reader) definition(namespace string) *definition {
 	d := &definition{document: r.doc.Document, name: r.doc.Name()}
@@ -143,15 +141,13 @@ func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 func (r *reader) rules(n policy.Node, d *definition) []*rule {
 	var written []*rule
 	var others []policy.Node
-	names := map[string]bool{}
 	for _, n := range n.Items() {
 		name := r.doc.String(n.At("name"))
 		if name == "" {
 			r.doc.Invalid(n.At("name"), "the field is required")
-		} else if names[name] {
+		} else if slices.Contains(d.written, name) {
 			r.doc.Invalid(n.At("name"), "there are two rules with this name")
 		}
-		names[name] = true
 		d.written = append(d.written, name)
 		if n.At("mutate").Given() {
 			written = append(written, newRule(d, name, n))
@@ -185,9 +181,7 @@ func otherKind(n policy.Node) string {
 func (r *reader) rule(w *rule) {
 	n := w.root
 	r.filter(n.At("match"), true)
-	if n.At("exclude").Given() {
-		r.filter(n.At("exclude"), false)
-	}
+	r.filter(n.At("exclude"), false)
 	r.context(n.At("context"))
 	r.conditions(n.At("preconditions"))
 	m := n.At("mutate")
@@ -207,7 +201,7 @@ func (r *reader) rule(w *rule) {
 		r.doc.Advise(m.Path, "policy-invalid", "the mutate block has more than one kind of patch, of which Kyverno would use one", "split the rule")
 	}
 	r.patches(m)
-	for _, entry := range m.At("foreach").Items() {
+	for _, entry := range withEntries(m)[1:] {
 		r.foreach(entry)
 	}
 }
@@ -258,8 +252,6 @@ func (r *reader) foreach(n policy.Node) {
 		r.doc.Advise(n.Path, "policy-invalid", "expected exactly one of patchStrategicMerge, patchesJson6902 and foreach", "")
 	}
 	r.patches(n)
-	for _, entry := range r.doc.List(n.At("foreach")) {
-		r.foreach(entry)
-		r.conforms(entry, typeAt("rules", "mutate", "foreach"))
-	}
+	r.doc.List(n.At("foreach"))
+	r.conforms(n, typeAt("rules", "mutate", "foreach")) // which it does not describe in another one
 }

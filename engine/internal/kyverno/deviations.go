@@ -1,7 +1,6 @@
 package kyverno
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -152,28 +151,26 @@ type Mark struct {
 
 // marks finds the deviations of a strategic merge patch.
 func marks(n policy.Node) (found []Mark) {
-	switch value := n.Value.(type) {
-	case map[string]any:
-		if len(value) == 0 {
-			return []Mark{{n.Path, emptyMapDropped}}
-		}
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			a, _ := ParseAnchor(key)
-			member := n.At(key)
-			switch {
-			case strings.HasPrefix(key, "$") && key != directive && !HasSubstitutions(key):
-				found = append(found, Mark{member.Path, directiveWritten})
-			case isConditionKey(key) && leavesText(member.Value):
-				found = append(found, Mark{member.Path, conditionWritten})
-			case isConditionKey(key):
-			case a != NoAnchor && a != Add:
-				found = append(found, Mark{member.Path, anchorWritten})
-			default:
-				found = append(found, marks(member)...)
-			}
-		}
-	case []any:
+	if _, isList := n.Value.([]any); isList {
 		return marksOfList(n)
+	}
+	if fields := n.Object(); fields != nil && len(fields) == 0 {
+		return []Mark{{n.Path, emptyMapDropped}}
+	}
+	for _, member := range n.Below() {
+		key := member.Key()
+		a, _ := ParseAnchor(key)
+		switch {
+		case strings.HasPrefix(key, "$") && key != directive && !HasSubstitutions(key):
+			found = append(found, Mark{member.Path, directiveWritten})
+		case isConditionKey(key) && leavesText(member.Value):
+			found = append(found, Mark{member.Path, conditionWritten})
+		case isConditionKey(key):
+		case a != NoAnchor && a != Add:
+			found = append(found, Mark{member.Path, anchorWritten})
+		default:
+			found = append(found, marks(member)...)
+		}
 	}
 	return found
 }
@@ -239,9 +236,7 @@ func (m Mark) isSafe(patch change.Path, types []*schema.Type) bool {
 // deviations finds the deviations that do not depend on objects, besides those of the rules that
 // are generated from the rule. types are those of the objects that the rule changes.
 func (r *rule) deviations(types []*schema.Type) (found []Mark) {
-	m := r.mutate()
-	var patches func(n policy.Node)
-	patches = func(n policy.Node) {
+	for i, n := range withEntries(r.mutation) {
 		patch := n.At(strategicPatch)
 		for _, m := range marks(patch) {
 			if !m.isSafe(patch.Path, types) {
@@ -251,19 +246,18 @@ func (r *rule) deviations(types []*schema.Type) (found []Mark) {
 		if patch := n.At("patchesJson6902"); isFlowText(patch.Value) && !hasVariables(patch.Text()) {
 			found = append(found, Mark{patch.Path, flowTextFails})
 		}
-		for _, entry := range n.At("foreach").Items() {
-			walkTexts(entry.At(strategicPatch), func(n policy.Node, text string) {
-				if selfPattern().MatchString(text) {
-					found = append(found, Mark{n.Path, selfBelow})
-				}
-			})
-			found = append(found, marksOfConditions(entry.At("preconditions"))...)
-			patches(entry)
+		if i == 0 {
+			continue // not an entry of foreach
 		}
+		walkTexts(patch, func(n policy.Node, text string) {
+			if selfPattern().MatchString(text) {
+				found = append(found, Mark{n.Path, selfBelow})
+			}
+		})
+		found = append(found, marksOfConditions(n.At("preconditions"))...)
 	}
-	patches(m)
 	found = append(found, marksOfConditions(r.preconditions)...)
-	for _, target := range m.At("targets").Items() {
+	for _, target := range r.targets {
 		found = append(found, marksOfConditions(target.At("preconditions"))...)
 	}
 	for _, n := range r.others {
@@ -280,7 +274,7 @@ const exponent = 1e6
 
 // marksOfConditions finds the deviations of preconditions.
 func marksOfConditions(n policy.Node) (found []Mark) {
-	for _, item := range slices.Concat(n.Items(), n.At("any").Items(), n.At("all").Items()) {
+	for _, item := range conditionsIn(n) {
 		if readsNumbers(item) {
 			found = append(found, Mark{item.Path, numbersWhole})
 		}
@@ -292,7 +286,7 @@ func marksOfConditions(n policy.Node) (found []Mark) {
 // they are integers: in a list or map for Equals, and large ones, which the list operators compare as texts.
 func readsNumbers(condition policy.Node) bool {
 	operator := strings.ToLower(condition.At("operator").Text())
-	inEquals := func(value any) bool { return !isScalar(value) && hasNumber(value, 0) }
+	inEquals := func(value any) bool { return change.IsCollection(value) && hasNumber(value, 0) }
 	inList := func(value any) bool { return hasNumber(value, exponent) }
 	reads := inList
 	switch {
@@ -305,28 +299,18 @@ func readsNumbers(condition policy.Node) bool {
 	return HasSubstitutions(key) && reads(value) || HasSubstitutions(value) && reads(key)
 }
 
-func isScalar(value any) bool {
-	switch value.(type) {
-	case map[string]any, []any:
-		return false
-	}
-	return true
-}
-
 // hasNumber reports whether a value has a number, or the text of a number, that is not smaller than a bound.
 func hasNumber(value any, least float64) bool {
-	switch value := value.(type) {
-	case map[string]any:
-		return slices.ContainsFunc(slices.Collect(maps.Values(value)), func(member any) bool { return hasNumber(member, least) })
-	case []any:
-		return slices.ContainsFunc(value, func(item any) bool { return hasNumber(item, least) })
-	case string:
-		f, err := strconv.ParseFloat(value, 64)
-		return err == nil && least > 0 && math.Abs(f) >= least
-	case int64:
-		return math.Abs(float64(value)) >= least
-	}
-	return false
+	return anywhere(value, func(part any, isKey bool) bool {
+		switch part := part.(type) {
+		case string:
+			f, err := strconv.ParseFloat(part, 64)
+			return !isKey && err == nil && least > 0 && math.Abs(f) >= least
+		case int64:
+			return math.Abs(float64(part)) >= least
+		}
+		return false
+	})
 }
 
 // uses reports whether a variable of the rule names an entry of its context.
@@ -366,18 +350,17 @@ func (r *rule) isExtended() bool {
 
 // extended finds the deviations of the rules that are generated from the rule.
 func (r *rule) extended() (found []Mark) {
-	m := r.mutate()
-	if targets := m.At("targets"); targets.Given() {
+	if targets := r.mutation.At("targets"); targets.Given() {
 		found = append(found, Mark{targets.Path, targetsDropped})
 	}
-	for _, entry := range m.At("foreach").Items() {
+	for _, entry := range r.foreach.Items() {
 		if nested := entry.At("foreach"); nested.Given() {
 			found = append(found, Mark{nested.Path, nestedForeachDropped})
 		} else if order := entry.At("order"); order.Given() && (order.Text() == "Descending") != entry.At(strategicPatch).Given() {
 			found = append(found, Mark{order.Path, orderDropped})
 		}
 	}
-	for _, n := range []policy.Node{r.context, r.preconditions, m} {
+	for _, n := range []policy.Node{r.context, r.preconditions, r.mutation} {
 		if path, reads := readsName(n); reads {
 			found = append(found, Mark{path, textReplaced})
 		}
@@ -387,20 +370,12 @@ func (r *rule) extended() (found []Mark) {
 
 // readsName returns the first text that reads the name or namespace of a pod.
 func readsName(n policy.Node) (change.Path, bool) {
-	switch value := n.Value.(type) {
-	case string:
-		return n.Path, strings.Contains(value, "request.object.metadata.name") || strings.Contains(value, "request.object.metadata.ownerReferences")
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			if path, reads := readsName(n.At(key)); reads {
-				return path, true
-			}
-		}
-	case []any:
-		for _, item := range n.Items() {
-			if path, reads := readsName(item); reads {
-				return path, true
-			}
+	if strings.Contains(n.Text(), "request.object.metadata.name") || strings.Contains(n.Text(), "request.object.metadata.ownerReferences") {
+		return n.Path, true
+	}
+	for _, below := range n.Below() {
+		if path, reads := readsName(below); reads {
+			return path, true
 		}
 	}
 	return nil, false

@@ -41,7 +41,7 @@ func typeAt(path ...string) *schema.Type {
 func (r *reader) conforms(n policy.Node, t *schema.Type) {
 	r.doc.Conforms(n, t, func(n policy.Node, name string, of *schema.Type) {
 		isOld := n.Key() == "mutate" && slices.Contains(oldFields, name)
-		if !isOld && r.mutates(n.Path) {
+		if !isOld && r.mutates(n.Path) && !r.doc.IsRefused(n.At(name)) {
 			r.doc.UnknownField(n, name, of.FieldNames())
 		}
 	})

@@ -60,7 +60,7 @@ func (r *reader) exceptionConditions(n policy.Node) {
 		return
 	}
 	r.conditions(n)
-	for _, item := range slices.Concat(n.At("any").Items(), n.At("all").Items()) {
+	for _, item := range conditionsIn(n) {
 		if operator := item.At("operator"); slices.Contains([]string{"Equal", "NotEqual", "In", "NotIn"}, operator.Text()) {
 			r.doc.Advise(operator.Path, "policy-invalid", "an exception cannot have the operator "+operator.Text(), "expected "+operatorNames)
 		}
@@ -96,18 +96,14 @@ func (x *exception) concerns(r *rule) bool {
 }
 
 // check reports that Kyverno does not compare the operations of an exception.
-func (x *exception) check() (found []source.Diagnostic) {
-	match := x.spec.At("match")
-	for _, n := range slices.Concat(match.At("any").Items(), match.At("all").Items()) {
+func (x *exception) check() []source.Diagnostic {
+	r := newReader(x.document)
+	for _, n := range conditionsIn(x.spec.At("match")) {
 		if operations := n.At("resources", "operations"); operations.Given() {
-			at := x.document.At(operations.Path)
-			found = append(found, source.Diagnostic{
-				At: at, Severity: source.Warning, Code: deviation.Code, Subject: "PolicyException " + x.name, Field: operations.Path.String(),
-				Message: operationsIgnored.String(), Advice: operationsIgnored.Advice, Excerpt: x.document.Excerpt(at),
-			})
+			r.doc.Note(operations, source.Warning, deviation.Code, operationsIgnored.String(), operationsIgnored.Advice)
 		}
 	}
-	return found
+	return r.doc.Problems
 }
 
 // excepted returns the name of an exception that prevents a rule, or "". An exception selects by the object before the

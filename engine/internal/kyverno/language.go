@@ -45,11 +45,7 @@ func New(known *given.Values, user given.UserInfo, namespace string, minor int) 
 
 // Kinds implements policy.Language.
 func (*Language) Kinds() []gvk.Kind {
-	var kinds []gvk.Kind
-	for _, name := range []string{"ClusterPolicy", "Policy", "PolicyException"} {
-		kinds = append(kinds, gvk.Kind{Group: group, Kind: name})
-	}
-	return kinds
+	return []gvk.Kind{{Group: group, Kind: "ClusterPolicy"}, {Group: group, Kind: "Policy"}, {Group: group, Kind: "PolicyException"}}
 }
 
 // program has the compiled policies of one webhook: ClusterPolicies, then Policies, in the order of
@@ -98,7 +94,7 @@ func (l *Language) Compile(documents []*manifest.Document, kept *policy.Kept) ([
 	for _, x := range exceptions {
 		diagnostics = append(diagnostics, x.unused(definitions)...)
 	}
-	definitions = only(definitions, false, func(d *definition) bool { return d.broken })
+	definitions = matching(definitions, func(d *definition) bool { return !d.broken })
 	return l.programs(definitions, exceptions), diagnostics
 }
 
@@ -128,10 +124,12 @@ func (l *Language) read(d *manifest.Document) (one document) {
 
 // programs groups policies by webhook: there is one for each failurePolicy.
 func (l *Language) programs(definitions []*definition, exceptions []*exception) (programs []policy.Program) {
-	isNamespaced := func(d *definition) bool { return d.namespace != "" }
-	definitions = slices.Concat(only(definitions, false, isNamespaced), only(definitions, true, isNamespaced))
+	definitions = slices.Concat(
+		matching(definitions, func(d *definition) bool { return d.namespace == "" }),
+		matching(definitions, func(d *definition) bool { return d.namespace != "" }),
+	)
 	for _, ignore := range []bool{false, true} {
-		if own := only(definitions, ignore, func(d *definition) bool { return d.ignore }); len(own) > 0 {
+		if own := matching(definitions, func(d *definition) bool { return d.ignore == ignore }); len(own) > 0 {
 			programs = append(programs, &program{
 				ignore: ignore, definitions: own, exceptions: exceptions, values: l.values, user: l.user, minor: l.minor, env: jmespath.NewEnv(l.values.Answer),
 				written: sync.OnceValue(func() map[policy.ID][]*rule { return writtenRules(own) }),
@@ -139,16 +137,6 @@ func (l *Language) programs(definitions []*definition, exceptions []*exception) 
 		}
 	}
 	return programs
-}
-
-// only returns the policies with a property, or those without it.
-func only(definitions []*definition, with bool, has func(*definition) bool) (found []*definition) {
-	for _, d := range definitions {
-		if has(d) == with {
-			found = append(found, d)
-		}
-	}
-	return found
 }
 
 // checkVersion reports versions that are not supported.

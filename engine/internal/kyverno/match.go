@@ -15,12 +15,8 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// filter is a match or exclude block.
-type filter struct {
-	// any and all are blocks, of which one or all must match; flat is the legacy form.
-	any, all []*block
-	flat     *block
-}
+// filter is a match or exclude block: alternatives, each with blocks that must all match.
+type filter [][]*block
 
 // block is one set of conditions, all of which must hold.
 type block struct {
@@ -118,12 +114,9 @@ func (r *reader) filter(n policy.Node, required bool) {
 	if n.At("any").Given() && n.At("all").Given() {
 		r.doc.Advise(n.Path, "policy-invalid", "any and all exclude each other", "")
 	}
-	for _, key := range []string{"any", "all"} {
-		for _, item := range n.At(key).Items() {
-			r.block(item)
-		}
+	for _, block := range append(conditionsIn(n), n) {
+		r.block(block)
 	}
-	r.block(n)
 	if required && readFilter(n).isEmpty() {
 		r.doc.Advise(n.Path, "policy-invalid", "an empty match block matches nothing", "give it any: with resources and kinds")
 	}
@@ -156,15 +149,29 @@ func (r *reader) selectorExpressions(selector policy.Node) {
 	}
 }
 
-func readFilter(n policy.Node) filter {
-	var f filter
-	for _, item := range n.At("any").Items() {
-		f.any = append(f.any, readBlock(item))
+// Alternatives returns the parts of a match or exclude block: alternatives, each with blocks that must all
+// match. In the legacy form, it is one block itself.
+func Alternatives(n policy.Node) (alternatives [][]policy.Node) {
+	for _, block := range n.At("any").Items() {
+		alternatives = append(alternatives, []policy.Node{block})
 	}
-	for _, item := range n.At("all").Items() {
-		f.all = append(f.all, readBlock(item))
+	if all := n.At("all").Items(); len(all) > 0 && len(alternatives) == 0 {
+		return [][]policy.Node{all}
 	}
-	f.flat = readBlock(n)
+	if len(alternatives) == 0 {
+		return [][]policy.Node{{n}}
+	}
+	return alternatives
+}
+
+func readFilter(n policy.Node) (f filter) {
+	for _, alternative := range Alternatives(n) {
+		var blocks []*block
+		for _, block := range alternative {
+			blocks = append(blocks, readBlock(block))
+		}
+		f = append(f, blocks)
+	}
 	return f
 }
 
@@ -194,15 +201,7 @@ func readBlock(n policy.Node) *block {
 }
 
 // blocks returns all blocks of the filter.
-func (f filter) blocks() []*block {
-	switch {
-	case len(f.any) > 0:
-		return f.any
-	case len(f.all) > 0:
-		return f.all
-	}
-	return []*block{f.flat}
-}
+func (f filter) blocks() []*block { return slices.Concat(f...) }
 
 // asksOperation reports whether a block of the filter names operations.
 func (f filter) asksOperation() bool {
@@ -215,11 +214,9 @@ func (f filter) isEmpty() bool {
 
 // covers reports whether the filter may match objects of a kind.
 func (f filter) covers(kind gvk.Kind) bool {
-	covered := func(b *block) bool { return b.selects(kind) }
-	if len(f.any) == 0 && len(f.all) > 0 {
-		return !slices.ContainsFunc(f.all, func(b *block) bool { return !covered(b) })
-	}
-	return slices.ContainsFunc(f.blocks(), covered)
+	return slices.ContainsFunc(f, func(blocks []*block) bool {
+		return !slices.ContainsFunc(blocks, func(b *block) bool { return !b.selects(kind) })
+	})
 }
 
 func (b *block) selects(kind gvk.Kind) bool {
@@ -263,20 +260,20 @@ type candidate struct {
 
 // matchFilter returns the reason why a filter does not match, "" if it matches.
 func (e *evaluation) matchFilter(f filter, c candidate, excluding bool) (reason string) {
-	if len(f.any) == 0 && len(f.all) > 0 {
-		for i, b := range f.all {
-			if reason := e.matchBlock(b, c, excluding); reason != "" {
-				return fmt.Sprintf("all[%d]: %s", i, reason)
+	for _, blocks := range f {
+		for i, b := range blocks {
+			if reason = e.matchBlock(b, c, excluding); reason != "" && len(blocks) > 1 {
+				reason = fmt.Sprintf("all[%d]: %s", i, reason)
+			}
+			if reason != "" {
+				break
 			}
 		}
-		return ""
-	}
-	for _, b := range f.blocks() {
-		if reason = e.matchBlock(b, c, excluding); reason == "" {
+		if reason == "" {
 			return ""
 		}
 	}
-	if len(f.any) > 1 {
+	if len(f) > 1 {
 		return "no block of any matches"
 	}
 	return reason

@@ -82,27 +82,21 @@ func (r *rule) readOthers() (found []policy.Node) {
 	if r.foreach.Given() || r.isLegacy() {
 		return nil
 	}
-	add := func(n policy.Node) {
-		if HasSubstitutions(n.Value) {
-			found = append(found, n)
-		}
-	}
-	for _, key := range sortedKeys(r.root.Object()) {
-		switch n := r.root.At(key); key {
+	for _, n := range r.root.Below() {
+		parts := []policy.Node{n}
+		switch n.Key() {
 		case "context":
-			for _, item := range n.Items() {
-				add(item)
-			}
+			parts = n.Items()
 		case "preconditions":
-			if any := n.At("any").Items(); len(any) > 1 {
-				for _, item := range any[1:] {
-					add(item)
-				}
-			}
+			any := n.At("any").Items()
+			parts = any[min(1, len(any)):]
 		case "mutate":
-			add(n.At("targets"))
-		default:
-			add(n)
+			parts[0] = n.At("targets")
+		}
+		for _, part := range parts {
+			if HasSubstitutions(part.Value) {
+				found = append(found, part)
+			}
 		}
 	}
 	return found
@@ -117,7 +111,7 @@ type patch struct {
 }
 
 // kind returns the key of the patch in the rule.
-func (p *patch) kind() string { return p.node.Path[len(p.node.Path)-1].Key }
+func (p *patch) kind() string { return p.node.Key() }
 
 const strategicPatch = "patchStrategicMerge"
 
@@ -347,7 +341,7 @@ func (r *reader) jsonPatch(n policy.Node) {
 	}
 	r.expressions(n)
 	text, isText := n.Value.(string)
-	if !isText && n.Path[len(n.Path)-1].Key == "patchesJson6902" {
+	if !isText && n.Key() == "patchesJson6902" {
 		r.doc.Advise(n.Path, "policy-invalid", "must be of type string", "write the operations as a text: patchesJson6902: |-")
 		return
 	}

@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -258,8 +259,7 @@ func matchesScalar(value, pattern any) bool {
 
 // matchesAlternatives compares a value with alternatives (a | b) of conditions (a & b).
 func matchesAlternatives(value any, pattern string) bool {
-	switch value.(type) {
-	case map[string]any, []any:
+	if change.IsCollection(value) {
 		return false
 	}
 	for alternative := range strings.SplitSeq(pattern, "|") {
@@ -284,10 +284,8 @@ const (
 	notInRange = "!-"
 )
 
-var (
-	inRangePattern    = lazyregexp.New(`^([-+|]?\d+(?:\.\d+)?[A-Za-z]*)-([-+|]?\d+(?:\.\d+)?[A-Za-z]*)$`)
-	notInRangePattern = lazyregexp.New(`^([-+|]?\d+(?:\.\d+)?[A-Za-z]*)!-([-+|]?\d+(?:\.\d+)?[A-Za-z]*)$`)
-)
+// rangePattern finds a range, with one of its operators.
+var rangePattern = lazyregexp.New(`^([-+|]?\d+(?:\.\d+)?[A-Za-z]*)(!?-)([-+|]?\d+(?:\.\d+)?[A-Za-z]*)$`)
 
 // Compares splits the operator off a pattern of a scalar: >=, <=, >, <, ! , - and !- for
 // ranges; empty for equality.
@@ -300,27 +298,31 @@ func Compares(pattern string) (operator, operand string) {
 			return operator, strings.TrimSpace(rest)
 		}
 	}
-	if notInRangePattern().MatchString(pattern) {
-		return notInRange, pattern
-	}
-	if inRangePattern().MatchString(pattern) {
-		return inRange, pattern
+	if found := rangePattern().FindStringSubmatch(pattern); found != nil {
+		return found[2], pattern
 	}
 	return "", pattern
+}
+
+// Range splits a pattern of a range into its ends, which belong to it (or not, for !-).
+func Range(pattern string) (from, to string, ok bool) {
+	if found := rangePattern().FindStringSubmatch(pattern); found != nil {
+		return found[1], found[3], true
+	}
+	return "", "", false
 }
 
 // matchesText compares a value with one operator and its operand.
 func matchesText(value any, pattern string) bool {
 	operator, operand := Compares(pattern)
-	switch operator {
-	case inRange:
-		ends := inRangePattern().FindStringSubmatch(pattern)
-		return matchesOperand(value, ">=", ends[1]) && matchesOperand(value, "<=", ends[2])
-	case notInRange:
-		ends := notInRangePattern().FindStringSubmatch(pattern)
-		return matchesOperand(value, "<", ends[1]) || matchesOperand(value, ">", ends[2])
+	if operator != inRange && operator != notInRange {
+		return matchesOperand(value, operator, operand)
 	}
-	return matchesOperand(value, operator, operand)
+	from, to, _ := Range(pattern)
+	if operator == inRange {
+		return matchesOperand(value, ">=", from) && matchesOperand(value, "<=", to)
+	}
+	return matchesOperand(value, "<", from) || matchesOperand(value, ">", to)
 }
 
 // matchesOperand compares durations, then quantities, then texts.
@@ -329,12 +331,12 @@ func matchesOperand(value any, operator, operand string) bool {
 		a, errA := time.ParseDuration(text)
 		b, errB := time.ParseDuration(operand)
 		if errA == nil && errB == nil {
-			return holds(operator, compare(float64(a), float64(b)))
+			return comparisons[operator](cmp.Compare(float64(a), float64(b)))
 		}
 		x, okX := jmespath.Quantity(text)
 		y, okY := jmespath.Quantity(operand)
 		if okX && okY {
-			return holds(operator, x.Cmp(y))
+			return comparisons[operator](x.Cmp(y))
 		}
 	}
 	text, ok := wildcardText(value)
@@ -354,20 +356,14 @@ func beginsNumber(text string) bool {
 	return text != "" && strings.IndexByte("0123456789+-.", text[0]) >= 0
 }
 
-func holds(operator string, comparison int) bool {
-	switch operator {
-	case "":
-		return comparison == 0
-	case "!":
-		return comparison != 0
-	case ">":
-		return comparison > 0
-	case ">=":
-		return comparison >= 0
-	case "<":
-		return comparison < 0
-	}
-	return comparison <= 0
+// comparisons are the operators on two values that are compared: negative if the first one is smaller.
+var comparisons = map[string]func(comparison int) bool{
+	"":   func(c int) bool { return c == 0 },
+	"!":  func(c int) bool { return c != 0 },
+	">":  func(c int) bool { return c > 0 },
+	">=": func(c int) bool { return c >= 0 },
+	"<":  func(c int) bool { return c < 0 },
+	"<=": func(c int) bool { return c <= 0 },
 }
 
 // numberText returns the text of a value that is compared as a number; null counts as zero.

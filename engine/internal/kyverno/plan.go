@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"sync"
 
@@ -30,15 +29,10 @@ func (r *rule) compile() {
 
 // asksOperation reports whether a string in a value names the operation of the request.
 func asksOperation(value any) bool {
-	switch value := value.(type) {
-	case string:
-		return policy.AsksOperation(value)
-	case []any:
-		return slices.ContainsFunc(value, asksOperation)
-	case map[string]any:
-		return slices.ContainsFunc(slices.Collect(maps.Values(value)), asksOperation)
-	}
-	return false
+	return anywhere(value, func(part any, isKey bool) bool {
+		text, _ := part.(string)
+		return !isKey && policy.AsksOperation(text)
+	})
 }
 
 // covers reports whether the rule may apply to a request.

@@ -164,6 +164,21 @@ func (p *pattern) delete(i int) {
 	}
 }
 
+// deleteIf deletes the members of a map for which a function says so.
+func (p *pattern) deleteIf(is func(i int) (bool, error)) error {
+	for i := 0; i < len(p.keys); {
+		switch deletes, err := is(i); {
+		case err != nil:
+			return err
+		case deletes:
+			p.delete(i)
+		default:
+			i++
+		}
+	}
+	return nil
+}
+
 // hasAnchor reports whether a key anywhere in the pattern has one of the anchors. Kyverno takes a
 // text like "(x)" for a condition, too.
 func (p *pattern) hasAnchor(is func(Anchor) bool) bool {
@@ -240,16 +255,8 @@ func (f form) resolve(object map[string]any, o unknown.Observer) (map[string]any
 	} else if err != nil {
 		return nil, nil, err
 	}
-	for i := 0; i < len(p.keys); {
-		empty, err := p.values[i].deleteAnchors(isConditionKey(p.keys[i]))
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case empty:
-			p.delete(i)
-		default:
-			i++
-		}
+	if err := p.deleteIf(func(i int) (bool, error) { return p.values[i].deleteAnchors(isConditionKey(p.keys[i])) }); err != nil {
+		return nil, nil, err
 	}
 	patch, _ := p.value().(map[string]any)
 	return patch, nil, nil
@@ -302,21 +309,21 @@ func (u *unmet) below(e change.Element) *unmet {
 // decideAdditions turns a key with +( ) into a plain key if the object lacks it, and deletes it
 // otherwise. It returns the number of such keys. The pattern has no +( ) afterwards: see
 // firstItemDecides.
-func (p *pattern) decideAdditions(object map[string]any) int {
-	count := 0
+func (p *pattern) decideAdditions(object map[string]any) (count int) {
 	for i := 0; i < len(p.keys); {
 		a, bare := ParseAnchor(p.keys[i])
-		if a != Add {
-			i++
+		_, present := object[bare]
+		if a == Add {
+			count++
+		}
+		if a == Add && present {
+			p.delete(i)
 			continue
 		}
-		count++
-		if _, present := object[bare]; present {
-			p.delete(i)
-		} else {
+		if a == Add {
 			p.keys[i] = bare
-			i++
 		}
+		i++
 	}
 	return count
 }
@@ -408,17 +415,8 @@ func (p *pattern) compareList(value any, present bool, o unknown.Observer) (*unm
 func (p *pattern) addNamed(shared *pattern, item any) error {
 	object, _ := item.(map[string]any)
 	name := object["name"]
-	switch empty := name.(type) {
-	case nil:
+	if name == nil || change.Equal(name, map[string]any{}) || change.Equal(name, []any{}) {
 		return nil
-	case map[string]any:
-		if len(empty) == 0 {
-			return nil
-		}
-	case []any:
-		if len(empty) == 0 {
-			return nil
-		}
 	}
 	copied := shared.clone()
 	empty, err := copied.deleteAnchors(true)
@@ -448,38 +446,25 @@ func (p *pattern) deleteAnchors(single bool) (empty bool, err error) {
 // deleteFromMap deletes conditions from a map. Values in a condition that are not anchors remain,
 // as part of the patch.
 func (p *pattern) deleteFromMap() (empty bool, err error) {
-	for i := 0; i < len(p.keys); {
-		a, bare := ParseAnchor(p.keys[i])
-		if a != Condition && a != Global {
-			i++
-			continue
+	err = p.deleteIf(func(i int) (bool, error) {
+		if !isConditionKey(p.keys[i]) {
+			return false, nil
 		}
-		empty, err := p.values[i].deleteAnchors(true)
-		switch {
-		case err != nil:
-			return false, err
-		case empty:
-			p.delete(i)
-		default:
-			if plain := slices.Index(p.keys, bare); plain > i {
-				p.delete(plain) // of two values for a key, the first counts
-			}
-			p.keys[i] = bare
-			i++
+		if empty, err := p.values[i].deleteAnchors(true); err != nil || empty {
+			return empty, err
 		}
+		_, bare := ParseAnchor(p.keys[i])
+		if plain := slices.Index(p.keys, bare); plain > i {
+			p.delete(plain) // of two values for a key, the first counts
+		}
+		p.keys[i] = bare
+		return false, nil
+	})
+	if err != nil {
+		return false, err
 	}
-	for i := 0; i < len(p.keys); {
-		empty, err := p.values[i].deleteAnchors(false)
-		if err != nil {
-			return false, err
-		}
-		if empty {
-			p.delete(i)
-		} else {
-			i++
-		}
-	}
-	return len(p.keys) == 0, nil
+	err = p.deleteIf(func(i int) (bool, error) { return p.values[i].deleteAnchors(false) })
+	return len(p.keys) == 0, err
 }
 
 // deleteFromList deletes the items with anchors at their indexes before the first deletion: see

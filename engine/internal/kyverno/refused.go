@@ -88,11 +88,10 @@ func (r *reader) refusedSpec(spec policy.Node) {
 			r.refuse(timeout, "Invalid value: %d: the timeout value must be between 1 and 30 seconds", seconds)
 		}
 	}
-	if spec.Has("webhookTimeoutSeconds") && webhook.Has("timeoutSeconds") {
-		r.refuse(spec.At("webhookTimeoutSeconds"), "Forbidden: remove the deprecated field and use spec.webhookConfiguration.timeoutSeconds instead")
-	}
-	if spec.Has("failurePolicy") && webhook.Has("failurePolicy") {
-		r.refuse(spec.At("failurePolicy"), "Forbidden: remove the deprecated field and use spec.webhookConfiguration.failurePolicy instead")
+	for _, moved := range [][2]string{{"webhookTimeoutSeconds", "timeoutSeconds"}, {"failurePolicy", "failurePolicy"}} {
+		if old := spec.At(moved[0]); old.Given() && webhook.Has(moved[1]) {
+			r.refuse(old, "Forbidden: remove the deprecated field and use spec.webhookConfiguration.%s instead", moved[1])
+		}
 	}
 	if old := spec.At("generateExistingOnPolicyUpdate"); old.Given() {
 		r.refuse(old, "Forbidden: remove the deprecated field and use spec.generate[*].generateExisting instead")
@@ -107,15 +106,19 @@ func (r *reader) refusedRule(w *rule) {
 			r.refuse(n.At(other), "Multiple operations defined in the rule '%s', only one operation (mutate,validate,generate,verifyImages) is allowed per rule", w.name)
 		}
 	}
-	if m.Has("foreach") {
-		for i, entry := range m.At("foreach").Items() {
-			r.nestedForeach(entry)
-			if i == 0 { // Kyverno looks at no other
-				r.textLabels(entry.At(strategicPatch))
+	for _, entry := range withEntries(m)[1:] {
+		if !entry.Has("foreach") {
+			continue
+		}
+		for _, key := range []string{"context", "preconditions"} {
+			if entry.Has(key) {
+				r.refuse(entry.At(key), "a nested foreach cannot contain other declarations")
 			}
 		}
-	} else {
-		r.textLabels(m.At(strategicPatch))
+	}
+	labelled, _ := w.labelled()
+	for _, n := range noTexts(labelled) {
+		r.refuse(n, `labels and annotations supports only string values, "use double quotes around the non string values"`)
 	}
 	if n.Has("imageExtractors") {
 		r.refuse(n.At("imageExtractors"), "Invalid rule spec for rule '%s', imageExtractors can only be defined for verifyImages rule", w.name)
@@ -161,41 +164,25 @@ func withoutVariables(text string) string {
 	return variablePattern().ReplaceAllString(text, "${1}"+anyValue)
 }
 
-// nestedForeach checks that an entry with a foreach has nothing else.
-func (r *reader) nestedForeach(entry policy.Node) {
-	if !entry.Has("foreach") {
-		return
+// labelled returns the metadata in the patch whose labels and annotations Kyverno wants to be texts: that
+// of the object, or that of its pod template. If there are both, Kyverno checks either: see randomRefusal.
+func (r *rule) labelled() (checked, other policy.Node) {
+	patch := r.mutation.At(strategicPatch)
+	if entries := r.foreach.Items(); len(entries) > 0 {
+		patch = entries[0].At(strategicPatch) // Kyverno looks at no other
 	}
-	for _, key := range []string{"context", "preconditions"} {
-		if entry.Has(key) {
-			r.refuse(entry.At(key), "a nested foreach cannot contain other declarations")
-		}
-	}
-	for _, inner := range entry.At("foreach").Items() {
-		r.nestedForeach(inner)
-	}
-}
-
-// textLabels checks that labels and annotations in a patch are texts. Kyverno checks those of the
-// object or those of a pod template: see randomRefusal.
-func (r *reader) textLabels(patch policy.Node) {
-	metadata := patch.At("metadata")
+	metadata, template := patch.At("metadata"), patch.At("spec", "template", "metadata")
 	if metadata.Object() == nil {
-		metadata = patch.At("spec", "template", "metadata")
+		return template, policy.Node{}
 	}
-	for _, n := range noTexts(metadata) {
-		r.refuse(n, `labels and annotations supports only string values, "use double quotes around the non string values"`)
-	}
+	return metadata, template
 }
 
 // noTexts returns the labels and annotations that are no texts.
 func noTexts(metadata policy.Node) (found []policy.Node) {
-	for _, key := range []string{"labels", "annotations"} {
-		texts := metadata.At(key)
-		for _, name := range sortedKeys(texts.Object()) {
-			if _, isText := texts.Object()[name].(string); !isText {
-				found = append(found, texts.At(name))
-			}
+	for _, n := range slices.Concat(metadata.At("labels").Below(), metadata.At("annotations").Below()) {
+		if _, isText := n.Value.(string); !isText {
+			found = append(found, n)
 		}
 	}
 	return found
@@ -204,26 +191,18 @@ func noTexts(metadata policy.Node) (found []policy.Node) {
 // refusedFilter checks a match or exclude block.
 func (r *reader) refusedFilter(n policy.Node, rule string, required, namespaced, background bool) {
 	if path, found := firstVariable(n); found {
-		r.refuse(policy.Node{Path: path}, "policy contains invalid variables: rule %q should not have variables in %s section", rule, n.Path[len(n.Path)-1].Key)
+		r.refuse(policy.Node{Path: path}, "policy contains invalid variables: rule %q should not have variables in %s section", rule, n.Key())
 	}
-	if len(n.At("any").Items())+len(n.At("all").Items()) > 0 && len(n.At("resources").Object()) > 0 {
-		r.refuse(n.At("resources"), "can't specify any/all together with %s resources", n.Path[len(n.Path)-1].Key)
+	if len(conditionsIn(n)) > 0 && len(n.At("resources").Object()) > 0 {
+		r.refuse(n.At("resources"), "can't specify any/all together with %s resources", n.Key())
 	}
-	for _, b := range blocksOf(n) {
+	for _, b := range slices.Concat(Alternatives(n)...) {
 		r.refusedUsers(b, background)
 		r.refusedResources(b.At("resources"), namespaced)
 		if required && len(b.At("resources").Object()) == 0 {
 			r.refuse(b, "match resources not specified")
 		}
 	}
-}
-
-// blocksOf returns the blocks of a match or exclude block, which is one itself if it has no others.
-func blocksOf(n policy.Node) []policy.Node {
-	if blocks := slices.Concat(n.At("any").Items(), n.At("all").Items()); len(blocks) > 0 {
-		return blocks
-	}
-	return []policy.Node{n}
 }
 
 // refusedUsers checks the users in a block.
@@ -289,21 +268,19 @@ func HasWildcards(selector policy.Node) bool {
 
 // refusedKinds checks the kinds of all blocks of a rule.
 func (r *reader) refusedKinds(n policy.Node, background bool) {
-	for _, filter := range []policy.Node{n.At("match"), n.At("exclude")} {
-		for _, resources := range resourcesOf(filter) {
-			kinds := resources.At("kinds")
-			switch {
-			case !slices.Contains(kinds.Texts(), "*"):
-			case background:
-				r.refuse(kinds, "wildcard policy not allowed in background mode. Set spec.background=false to disable background mode for this policy rule")
-			case len(kinds.Items()) > 1:
-				r.refuse(kinds, "wildcard policy can not deal with more than one kind")
-			case !onlyMetadata(n.At("mutate")):
-				r.refuse(kinds, "policy can only deal with the metadata field of the resource if the rule does not match any kind")
-			}
+	for _, resources := range resourcesOf(n.At("match"), n.At("exclude")) {
+		kinds := resources.At("kinds")
+		switch {
+		case !slices.Contains(kinds.Texts(), "*"):
+		case background:
+			r.refuse(kinds, "wildcard policy not allowed in background mode. Set spec.background=false to disable background mode for this policy rule")
+		case len(kinds.Items()) > 1:
+			r.refuse(kinds, "wildcard policy can not deal with more than one kind")
+		case !onlyMetadata(n.At("mutate")):
+			r.refuse(kinds, "policy can only deal with the metadata field of the resource if the rule does not match any kind")
 		}
 	}
-	for _, b := range blocksOf(n.At("match")) {
+	for _, b := range slices.Concat(Alternatives(n.At("match"))...) {
 		resources := b.At("resources")
 		switch {
 		case len(resources.Object()) == 0 || len(resources.At("kinds").Items()) > 0:
@@ -336,7 +313,7 @@ var operations = []string{"CREATE", "UPDATE", "DELETE", "CONNECT"}
 
 // refusedConditions checks the preconditions of a rule. Those of foreach are not checked like this.
 func (r *reader) refusedConditions(n policy.Node) {
-	for _, item := range slices.Concat(n.Items(), n.At("any").Items(), n.At("all").Items()) {
+	for _, item := range conditionsIn(n) {
 		if !item.Has("key") || !item.Has("value") || !item.Has("operator") {
 			r.refuse(item, "entered value of `key`, `value` or `operator` is missing or misspelled")
 			continue
@@ -421,25 +398,26 @@ func (r *reader) variables(w *rule, background bool) {
 	for _, n := range slices.Concat(w.mutation.At("foreach").Items(), w.targets) {
 		patterns = append(patterns, entryPatterns(n.At("context"))...)
 	}
-	allowed := map[bool]func() *regexp.Regexp{false: anyVariable, true: backgroundVariable}[background]
-	inside := allowed
-	if len(w.targets) > 0 {
-		inside = map[bool]func() *regexp.Regexp{false: targetVariable, true: backgroundTarget}[background]
+	allowed, inside := anyVariable, targetVariable
+	if background {
+		allowed, inside = backgroundVariable, backgroundTarget
 	}
-	check := func(allowed func() *regexp.Regexp) func(policy.Node, string) {
-		return func(n policy.Node, text string) { r.variablesOf(w, n, text, allowed, patterns) }
+	if len(w.targets) == 0 {
+		inside = allowed
 	}
-	for _, n := range []policy.Node{w.context, w.preconditions} {
-		walkTexts(n, check(allowed))
+	check := func(n policy.Node, allowed func() *regexp.Regexp) {
+		walkTexts(n, func(n policy.Node, text string) { r.variablesOf(w, n, text, allowed, patterns) })
 	}
-	for key := range w.mutation.Object() {
-		if key != "targets" {
-			walkTexts(w.mutation.At(key), check(inside))
+	check(w.context, allowed)
+	check(w.preconditions, allowed)
+	for _, n := range w.mutation.Below() {
+		if n.Key() != "targets" {
+			check(n, inside)
 		}
 	}
 	for _, n := range w.targets {
 		for _, key := range []string{"apiVersion", "kind", "namespace", "name", "uid"} {
-			walkTexts(n.At(key), check(allowed))
+			check(n.At(key), allowed)
 		}
 	}
 }
@@ -549,21 +527,13 @@ func firstVariable(n policy.Node) (path change.Path, found bool) {
 // walkTexts calls a function for every text with a variable or a reference in a value, in order;
 // for a key of a map with the node of its value.
 func walkTexts(n policy.Node, visit func(n policy.Node, text string)) {
-	switch value := n.Value.(type) {
-	case map[string]any:
-		for _, key := range sortedKeys(value) {
-			if HasSubstitutions(key) {
-				visit(n.At(key), key)
-			}
-			walkTexts(n.At(key), visit)
+	for _, below := range n.Below() {
+		if key := below.Key(); HasSubstitutions(key) {
+			visit(below, key)
 		}
-	case []any:
-		for _, item := range n.Items() {
-			walkTexts(item, visit)
-		}
-	case string:
-		if HasSubstitutions(value) {
-			visit(n, value)
-		}
+		walkTexts(below, visit)
+	}
+	if text := n.Text(); HasSubstitutions(text) {
+		visit(n, text)
 	}
 }

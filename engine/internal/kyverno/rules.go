@@ -62,8 +62,7 @@ func (l *Language) Rules(d *manifest.Document) ([]Rule, []source.Diagnostic) {
 	for _, written := range definition.rules {
 		rules = append(rules, Rule{
 			Document: d, Policy: definition.name, Namespace: definition.namespace, Name: written.name, Root: written.root,
-			Generated: written.name != written.root.At("name").Text() || !slices.Contains(definition.written, written.name),
-			Ignore:    definition.ignore, First: definition.one, compiled: written,
+			Generated: written.generated, Ignore: definition.ignore, First: definition.one, compiled: written,
 		})
 	}
 	return rules, nil
@@ -83,21 +82,6 @@ func IsException(kind gvk.Kind) bool { return kind.Group == group && kind.Kind =
 // HasGlobalAnchors reports whether a key anywhere in a value has the anchor <( ).
 func HasGlobalAnchors(value any) bool {
 	return hasAnchor(value, func(a Anchor) bool { return a == Global })
-}
-
-// Range splits a pattern of a range into its ends, which belong to it (or not, for !-).
-func Range(pattern string) (from, to string, ok bool) {
-	operator, _ := Compares(pattern)
-	matcher := inRangePattern()
-	switch operator {
-	case inRange:
-	case notInRange:
-		matcher = notInRangePattern()
-	default:
-		return "", "", false
-	}
-	ends := matcher.FindStringSubmatch(pattern)
-	return ends[1], ends[2], true
 }
 
 // Matches reports whether a value matches a pattern of a condition in a patch.

@@ -11,7 +11,6 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/kyverno/given"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/policy"
-	"github.com/preadmit/preadmit/engine/source"
 )
 
 var (
@@ -79,9 +78,7 @@ func (e *evaluation) namespaceLabels(name string) map[string]any {
 
 // warnAssumed warns that the rule uses a namespace that is not in the input.
 func (e *evaluation) warnAssumed(namespace, why string) {
-	e.request.Warn(source.Warningf(e.rule.at(e.rule.root.Path), "namespace-assumed",
-		"policy %s %s, but there is no Namespace %q in the input; it is assumed to have only the label kubernetes.io/metadata.name", source.Name(e.rule.policy.key()), source.Literal(why), source.Name(namespace)).
-		With("give the Namespace object as context"))
+	e.request.WarnAssumed(namespace, e.rule.at(e.rule.root.Path), "policy "+e.rule.policy.key()+" "+why)
 }
 
 // scope has what expressions can use: variables, and entries of a context that are loaded when

@@ -17,12 +17,6 @@ import (
 // varies from run to run in Kyverno 1.19.0. Here, keys are in alphabetical order. TestKyvernoUnordered
 // has two answers of Kyverno for each kind of part.
 
-// variation is a part of a rule whose effect varies, with what Kyverno does and what to write.
-type variation struct {
-	path         change.Path
-	does, advice string
-}
-
 const (
 	randomKeys      = "Kyverno gives keys(), values() and .* in random order, and the result depends on it: preadmit takes the order of the keys"
 	randomElements  = "Kyverno takes the elements in random order, and the result depends on it: preadmit takes the order of the keys"
@@ -37,20 +31,20 @@ const (
 	adviceQuote = "write the value in quotes"
 )
 
-// unordered collects the variations of a rule.
+// unordered collects the parts of a rule whose effect varies, with what Kyverno does and what to write.
 type unordered struct {
 	rule  *rule
-	found []variation
+	found []source.Diagnostic
 }
 
 func (u *unordered) add(path change.Path, does, advice string) {
-	u.found = append(u.found, variation{path, does, advice})
+	u.found = append(u.found, u.rule.warning(u.rule.at(path), path, source.CodeOrderDependent, does, advice))
 }
 
-// unordered returns the parts of the rule whose effect varies.
-func (r *rule) unordered() []variation {
+// varying reports the parts of the rule whose effect varies.
+func (r *rule) varying() []source.Diagnostic {
 	u := &unordered{rule: r}
-	for _, resources := range slices.Concat(resourcesOf(r.root.At("match")), resourcesOf(r.root.At("exclude"))) {
+	for _, resources := range resourcesOf(r.root.At("match"), r.root.At("exclude")) {
 		u.selector(resources.At("selector", "matchLabels"))
 		u.selector(resources.At("namespaceSelector", "matchLabels"))
 	}
@@ -64,24 +58,17 @@ func (r *rule) unordered() []variation {
 		u.conditions(target.At("preconditions"), known)
 	}
 	u.patches(r.mutation, r.root, known)
-	labels := r.mutation.At(strategicPatch)
-	if entries := r.foreach.Items(); len(entries) > 0 {
-		labels = entries[0].At(strategicPatch)
-	}
-	if labels.At("metadata").Object() != nil {
-		for _, n := range noTexts(labels.At("spec", "template", "metadata")) {
-			u.add(n.Path, randomRefusal, adviceQuote)
-		}
+	_, other := r.labelled()
+	for _, n := range noTexts(other) {
+		u.add(n.Path, randomRefusal, adviceQuote)
 	}
 	return u.found
 }
 
 // contextOrders returns the orders of variables, and of those that the entries of a context define.
 func contextOrders(known map[string]jmespath.Order, context policy.Node) map[string]jmespath.Order {
-	all := maps.Clone(known)
-	if all == nil {
-		all = map[string]jmespath.Order{}
-	}
+	all := map[string]jmespath.Order{}
+	maps.Copy(all, known)
 	for _, item := range context.Items() {
 		v := item.At("variable")
 		order := orderOf(v.At("value").Value, all)
@@ -129,7 +116,7 @@ func (u *unordered) texts(n policy.Node, known map[string]jmespath.Order) {
 
 // conditions checks preconditions. Operators on lists ignore the order of their operands.
 func (u *unordered) conditions(n policy.Node, known map[string]jmespath.Order) {
-	for _, item := range slices.Concat(n.Items(), n.At("any").Items(), n.At("all").Items()) {
+	for _, item := range conditionsIn(n) {
 		operator := item.At("operator").Text()
 		allowed := jmespath.Fixed
 		if strings.HasSuffix(operator, "In") {
@@ -179,60 +166,47 @@ func (u *unordered) patches(n, root policy.Node, known map[string]jmespath.Order
 // isByElement reports whether the patch of an entry of foreach writes only below keys with
 // variables, so that elements write to different places.
 func isByElement(patch policy.Node) bool {
-	switch value := patch.Value.(type) {
-	case map[string]any:
-		for key := range value {
-			if !hasVariables(key) && !isByElement(patch.At(key)) {
-				return false
-			}
-		}
-		return true
-	case string:
-		operations, err := parseJSONPatch(withoutVariables(value))
-		return patch.Path[len(patch.Path)-1].Key == "patchesJson6902" && err == nil && !slices.ContainsFunc(operations, func(o jsonpatch.Operation) bool {
+	if text, isText := patch.Value.(string); isText {
+		operations, err := parseJSONPatch(withoutVariables(text))
+		return patch.Key() == "patchesJson6902" && err == nil && !slices.ContainsFunc(operations, func(o jsonpatch.Operation) bool {
 			return !strings.Contains(o.Path, anyValue) || strings.HasSuffix(o.Path, "/-")
 		})
 	}
-	return false
+	return patch.Object() != nil && !slices.ContainsFunc(patch.Below(), func(n policy.Node) bool {
+		return !hasVariables(n.Key()) && !isByElement(n)
+	})
 }
 
 // wildcards checks the conditions of a strategic merge patch: see expandMetadata.
 func (u *unordered) wildcards(patch policy.Node) {
-	for _, key := range sortedKeys(patch.Object()) {
-		if isConditionKey(key) {
-			u.pattern(patch.At(key))
+	for _, below := range patch.Below() {
+		if isConditionKey(below.Key()) {
+			u.pattern(below)
 		} else {
-			u.wildcards(patch.At(key))
+			u.wildcards(below)
 		}
-	}
-	for _, item := range patch.Items() {
-		u.wildcards(item)
 	}
 }
 
 func (u *unordered) pattern(n policy.Node) {
-	for _, key := range sortedKeys(n.Object()) {
-		if _, bare := ParseAnchor(key); bare == "metadata" {
-			u.metadata(n.At(key))
+	for _, below := range n.Below() {
+		if _, bare := ParseAnchor(below.Key()); bare == "metadata" {
+			u.metadata(below)
 		}
-		u.pattern(n.At(key))
-	}
-	for _, item := range n.Items() {
-		u.pattern(item)
+		u.pattern(below)
 	}
 }
 
 // metadata checks the labels and annotations of a pattern.
 func (u *unordered) metadata(n policy.Node) {
-	for _, part := range sortedKeys(n.Object()) {
-		if _, bare := ParseAnchor(part); bare != "labels" && bare != "annotations" {
+	for _, part := range n.Below() {
+		if _, bare := ParseAnchor(part.Key()); bare != "labels" && bare != "annotations" {
 			continue
 		}
-		for _, key := range sortedKeys(n.At(part).Object()) {
-			value := n.At(part, key)
-			a, bare := ParseAnchor(key)
+		for _, value := range part.Below() {
+			a, bare := ParseAnchor(value.Key())
 			varies := a != Negation && value.Text() != "" && value.Text() != "*"
-			if wildcard.Has(bare) && (varies || selectsOther(n.At(part), key)) {
+			if wildcard.Has(bare) && (varies || selectsOther(part, value.Key())) {
 				u.add(value.Path, randomWildcard, adviceExact)
 			}
 		}
@@ -241,9 +215,9 @@ func (u *unordered) metadata(n policy.Node) {
 
 // selector checks the matchLabels of a selector.
 func (u *unordered) selector(labels policy.Node) {
-	for _, key := range sortedKeys(labels.Object()) {
-		if selectsOther(labels, key) {
-			u.add(labels.At(key).Path, randomSelector, adviceExact)
+	for _, n := range labels.Below() {
+		if selectsOther(labels, n.Key()) {
+			u.add(n.Path, randomSelector, adviceExact)
 		}
 	}
 }
@@ -283,12 +257,4 @@ func writtenRules(definitions []*definition) map[policy.ID][]*rule {
 		}
 	}
 	return written
-}
-
-// varying reports the parts of the rule whose effect varies.
-func (r *rule) varying() (found []source.Diagnostic) {
-	for _, v := range r.unordered() {
-		found = append(found, r.warning(r.at(v.path), v.path, source.CodeOrderDependent, v.does, v.advice))
-	}
-	return found
 }

@@ -3,7 +3,6 @@ package kyverno
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,19 +94,10 @@ const spare = 8
 
 // HasSubstitutions reports whether a value may contain references or variables.
 func HasSubstitutions(value any) bool {
-	switch value := value.(type) {
-	case map[string]any:
-		for key, member := range value {
-			if HasSubstitutions(key) || HasSubstitutions(member) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(value, HasSubstitutions)
-	case string:
-		return strings.Contains(value, "{{") || strings.Contains(value, "$(")
-	}
-	return false
+	return anywhere(value, func(part any, _ bool) bool {
+		text, _ := part.(string)
+		return strings.Contains(text, "{{") || strings.Contains(text, "$(")
+	})
 }
 
 // replace is substitute for a part of a value. A part without references and variables is returned as
@@ -259,29 +249,41 @@ func (s *scope) valueOf(written string, at substitution, made bool) (value any, 
 
 // insertValues replaces variables in a text by their values. shallow is that of the last one.
 func (s *scope) insertValues(text string, found [][]int, at substitution, made bool) (_ string, shallow bool, err error) {
-	var out strings.Builder
-	end := 0
-	for _, m := range found {
+	text, err = replaceFound(text, found, func(variable string) (inserted string, err error) {
+		written := variable[2 : len(variable)-2]
 		var value any
-		written := text[m[4]+2 : m[5]-2]
 		if value, shallow, err = s.valueOf(written, at, made); err != nil {
-			return "", false, err
+			return "", err
 		}
-		inserted := jmespath.Text(value)
+		inserted = jmespath.Text(value)
 		if _, isText := value.(string); shallow && isText {
 			inserted = strings.ReplaceAll(inserted, "{{", `\{{`)
 		} else if shallow && value != nil {
-			return "", false, fmt.Errorf("{{%s}} in a text must be a text", written) // Kyverno crashes
+			return "", fmt.Errorf("{{%s}} in a text must be a text", written) // Kyverno crashes
+		}
+		return inserted, nil
+	})
+	return text, shallow, err
+}
+
+// replaceFound replaces what the second group of a pattern has found.
+func replaceFound(text string, found [][]int, by func(part string) (string, error)) (string, error) {
+	var out strings.Builder
+	end := 0
+	for _, m := range found {
+		value, err := by(text[m[4]:m[5]])
+		if err != nil {
+			return "", err
 		}
 		out.WriteString(text[end:m[4]])
-		out.WriteString(inserted)
+		out.WriteString(value)
 		end = m[5]
 		if out.Len() > limit.TextBytes {
-			return "", false, limit.Exceeded(limit.Expression, "let the variables be shorter", "the text, with the values of its variables, is longer than %d MiB", limit.TextBytes>>20)
+			return "", limit.Exceeded(limit.Expression, "let the variables be shorter", "the text, with the values of its variables, is longer than %d MiB", limit.TextBytes>>20)
 		}
 	}
 	out.WriteString(text[end:])
-	return out.String(), shallow, nil
+	return out.String(), nil
 }
 
 // longestQuoted is how many bytes of an expression an error repeats.
@@ -335,19 +337,10 @@ func (at substitution) references(text string) (string, error) {
 	if !strings.Contains(text, "$(") {
 		return text, nil
 	}
-	var out strings.Builder
-	end := 0
-	for _, m := range referencePattern().FindAllStringSubmatchIndex(text, -1) {
-		value, err := at.resolve(strings.Trim(text[m[4]:m[5]], "$()"))
-		if err != nil {
-			return "", err
-		}
-		out.WriteString(text[end:m[4]])
-		out.WriteString(value)
-		end = m[5]
-	}
-	out.WriteString(text[end:])
-	return escapedReferencePattern().ReplaceAllStringFunc(out.String(), func(m string) string { return m[1:] }), nil
+	text, err := replaceFound(text, referencePattern().FindAllStringSubmatchIndex(text, -1), func(part string) (string, error) {
+		return at.resolve(strings.Trim(part, "$()"))
+	})
+	return escapedReferencePattern().ReplaceAllStringFunc(text, func(m string) string { return m[1:] }), err
 }
 
 // resolve returns the text that a reference names, which is relative to the value itself (./../name)
@@ -437,28 +430,20 @@ func member(value any, part string) (any, bool) {
 // expressions checks the expressions in the variables of a value. An expression that contains
 // variables cannot be checked before they have values.
 func (r *reader) expressions(n policy.Node) {
-	switch value := n.Value.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			r.expressions(policy.Node{Value: key, Path: n.Path.Key(key)})
-			r.expressions(n.At(key))
+	for _, below := range n.Below() {
+		r.expressions(policy.Node{Value: below.Key(), Path: below.Path})
+		r.expressions(below)
+	}
+	text := n.Text()
+	for _, m := range variablePattern().FindAllStringSubmatchIndex(text, -1) {
+		inner := text[m[4]+2 : m[5]-2]
+		trimmed := strings.TrimLeft(inner, " \t\n")
+		offset := m[4] + 2 + len(inner) - len(trimmed)
+		if rest, ok := strings.CutPrefix(trimmed, "-"); ok {
+			offset, trimmed = offset+1, rest
 		}
-	case []any:
-		for _, item := range n.Items() {
-			r.expressions(item)
-		}
-	case string:
-		outer := strings.Count(value, "{{")
-		for _, m := range variablePattern().FindAllStringSubmatchIndex(value, -1) {
-			inner := value[m[4]+2 : m[5]-2]
-			trimmed := strings.TrimLeft(inner, " \t\n")
-			offset := m[4] + 2 + len(inner) - len(trimmed)
-			if rest, ok := strings.CutPrefix(trimmed, "-"); ok {
-				offset, trimmed = offset+1, rest
-			}
-			if strings.TrimSpace(trimmed) != "@" && outer > 0 {
-				r.expression(n, trimmed, offset)
-			}
+		if strings.TrimSpace(trimmed) != "@" {
+			r.expression(n, trimmed, offset)
 		}
 	}
 }
@@ -480,10 +465,7 @@ func (r *reader) expression(n policy.Node, text string, offset int) {
 		r.compiled = append(r.compiled, e)
 		return
 	}
-	at := e.at(r.doc.Document, syntax.Offset)
-	r.doc.Advise(n.Path, "expression-invalid", syntax.Error(), "")
-	r.doc.Problems[len(r.doc.Problems)-1].At = at
-	r.doc.Problems[len(r.doc.Problems)-1].Excerpt = r.doc.Document.Excerpt(at)
+	r.doc.Report(source.Errorf(e.at(r.doc.Document, syntax.Offset), "expression-invalid", "%v", syntax), n.Path)
 }
 
 // at returns the position of a byte of an expression.
@@ -493,20 +475,17 @@ func (e compiledExpression) at(d *manifest.Document, offset int) source.Position
 
 // checkCalls reports calls of functions that always fail. Kyverno 1.19.0 accepts such a policy, and
 // a rule fails when it evaluates the call.
-func (d *definition) checkCalls() (found []source.Diagnostic) {
+func (d *definition) checkCalls() []source.Diagnostic {
+	r := newReader(d.document)
 	for _, e := range d.expressions {
 		n, err := jmespath.Parse(e.text)
 		if err != nil {
 			continue // it was compiled
 		}
 		for _, p := range jmespath.Kyverno().Check(n) {
-			at := e.at(d.document, p.Offset)
-			problem := source.Diagnostic{
-				At: at, Severity: source.Warning, Code: source.CodeCallFails, Subject: d.document.Kind().Kind + " " + d.key(),
-				Field: e.node.Path.String(), Message: p.Text + ", so the rule fails", Excerpt: d.document.Excerpt(at),
-			}
-			found = append(found, d.document.Mended(problem, e.node.Path, p.Advice.In(e.node.Text(), e.offset+p.Offset)))
+			w := source.Warningf(e.at(d.document, p.Offset), source.CodeCallFails, "%s, so the rule fails", p.Text)
+			r.doc.Report(d.document.Mended(w, e.node.Path, p.Advice.In(e.node.Text(), e.offset+p.Offset)), e.node.Path)
 		}
 	}
-	return found
+	return r.doc.Problems
 }

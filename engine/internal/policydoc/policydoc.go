@@ -122,7 +122,7 @@ func (r *Reader) Unchosen(n policy.Node, supported ...string) {
 		r.Required(n, "")
 		return
 	}
-	r.Advise(n.Path, "policy-invalid", "Required value", "write "+n.Path[len(n.Path)-1].Key+": "+source.Alternatives(supported))
+	r.Advise(n.Path, "policy-invalid", "Required value", "write "+n.Key()+": "+source.Alternatives(supported))
 }
 
 // Unsupported reports a value that is not one of the supported values.

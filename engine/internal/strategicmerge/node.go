@@ -103,12 +103,10 @@ func (n *node) set(key string, value *node) {
 
 // keysOf returns the fields of two nodes in order.
 func keysOf(a, b *node) []string {
-	all := map[string]bool{}
+	all := map[string]*node{}
 	for _, n := range []*node{a, b} {
 		if n != nil {
-			for key := range n.fields {
-				all[key] = true
-			}
+			maps.Copy(all, n.fields)
 		}
 	}
 	return slices.Sorted(maps.Keys(all))

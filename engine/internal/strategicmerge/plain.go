@@ -69,7 +69,7 @@ func (m merger) restStays(object, patch map[string]any, t list) bool {
 		return false // an object inside an object has its own schema
 	}
 	for key, value := range object {
-		if isCollection(value) && !has(patch, key) && !m.staysSame(value, t.at(key)) {
+		if change.IsCollection(value) && !has(patch, key) && !m.staysSame(value, t.at(key)) {
 			return false
 		}
 	}
@@ -102,13 +102,10 @@ func (m merger) mergeValue(value, patch any, t list) (merged any, ok bool) {
 		}
 		return patch, true
 	}
-	switch value.(type) {
-	case map[string]any, []any:
-		return nil, false
-	case string:
+	if _, isText := value.(string); isText {
 		return quoted(patch), true
 	}
-	return patch, true
+	return patch, !change.IsCollection(value)
 }
 
 // quoted returns the value that a scalar of the patch becomes in place of a text: kyaml keeps the
@@ -258,16 +255,6 @@ func (m merger) staysSame(value any, t list) bool {
 		return len(keys) == 0 || !slices.ContainsFunc(value, func(item any) bool { return !m.staysSame(item, t.item()) })
 	}
 	return true
-}
-
-// isCollection reports whether a value is a map or a list. Other values stay the same, whatever their
-// type.
-func isCollection(value any) bool {
-	switch value.(type) {
-	case map[string]any, []any:
-		return true
-	}
-	return false
 }
 
 // mapStays is staysSame for a map. Maps of a type are always values of the same field, so what a

@@ -4,8 +4,6 @@
 package deviation
 
 import (
-	"slices"
-
 	"github.com/preadmit/preadmit/engine/source"
 )
 
@@ -26,9 +24,6 @@ type Deviation struct {
 	// recordings.
 	Source string
 }
-
-// In reports whether a version of Kyverno has the deviation.
-func (d *Deviation) In(version string) bool { return slices.Contains(d.Versions, version) }
 
 // String returns the text of a finding.
 func (d *Deviation) String() string {

@@ -2,6 +2,7 @@ package given
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,12 +42,8 @@ type Entry struct {
 func (a Answers) Merge(b Answers) Answers {
 	merged := Answers{calls: slices.Concat(a.calls, b.calls), entries: map[string]Entry{}, images: map[string]map[string]any{}}
 	for _, from := range []Answers{b, a} {
-		for name, entry := range from.entries {
-			merged.entries[name] = entry
-		}
-		for name, image := range from.images {
-			merged.images[name] = image
-		}
+		maps.Copy(merged.entries, from.entries)
+		maps.Copy(merged.images, from.images)
 	}
 	return merged
 }

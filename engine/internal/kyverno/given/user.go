@@ -1,6 +1,8 @@
 package given
 
 import (
+	"cmp"
+
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
@@ -38,12 +40,7 @@ func ReadUserInfo(documents []*manifest.Document) (UserInfo, []source.Diagnostic
 
 // Complete sets the missing fields of the requests' user.
 func (u UserInfo) Complete(user policy.User) policy.User {
-	if user.Name == "" {
-		user.Name = u.Name
-	}
-	if user.UID == "" {
-		user.UID = u.UID
-	}
+	user.Name, user.UID = cmp.Or(user.Name, u.Name), cmp.Or(user.UID, u.UID)
 	if len(user.Groups) == 0 {
 		user.Groups = u.Groups
 	}

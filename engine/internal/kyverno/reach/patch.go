@@ -41,15 +41,13 @@ func (w *wishes) merge(value any, path []string) {
 		}
 	case nil:
 		w.need(witness.Exists(path))
-	case string:
-		if kyverno.HasSubstitutions(value) {
-			w.replaced(value)
-			w.need(witness.Need{Path: path, Values: []any{witness.Absent, "other"}, Holds: anything})
+	default:
+		if !kyverno.HasSubstitutions(value) {
+			w.need(witness.Differs(path, value))
 			return
 		}
-		w.need(witness.Differs(path, value))
-	default:
-		w.need(witness.Differs(path, value))
+		w.replaced(value.(string))
+		w.need(witness.Need{Path: path, Values: []any{witness.Absent, "other"}, Holds: anything})
 	}
 }
 

@@ -55,7 +55,7 @@ func goals(r kyverno.Rule, schemas *schema.Registry) (goals []witness.Goal) {
 // waysOf returns the needs of each way to reach the change of a rule. clear is false if it cannot read a
 // part of the rule.
 func waysOf(r kyverno.Rule, kinds []*schema.Kind) (ways [][]witness.Need, clear bool) {
-	for _, block := range blocksOf(r.Root.At("match")) {
+	for _, block := range kyverno.Alternatives(r.Root.At("match")) {
 		for _, condition := range orOne(r.Root.At("preconditions", "any").Items()) {
 			for _, entry := range orOne(r.Root.At("mutate", "foreach").Items()) {
 				w := wishes{kinds: kinds}
@@ -87,11 +87,9 @@ func waysOf(r kyverno.Rule, kinds []*schema.Kind) (ways [][]witness.Need, clear 
 // others adds what the variables of a rule ask outside its patch and its conditions: a rule fails if one of
 // them has no value.
 func (w *wishes) others(rule policy.Node) {
-	for key := range rule.Object() {
-		if slices.Contains([]string{"match", "exclude", "preconditions", "mutate"}, key) || !kyverno.HasSubstitutions(rule.At(key).Value) {
-			continue
-		}
-		w.unclear = true
+	for _, n := range rule.Below() {
+		isRead := slices.Contains([]string{"match", "exclude", "preconditions", "mutate"}, n.Key())
+		w.unclear = w.unclear || !isRead && kyverno.HasSubstitutions(n.Value)
 	}
 }
 
@@ -101,20 +99,6 @@ func orOne(nodes []policy.Node) []policy.Node {
 		return []policy.Node{{}}
 	}
 	return nodes
-}
-
-// blocksOf returns the blocks of which one must match; each has parts that must all match.
-func blocksOf(match policy.Node) (blocks [][]policy.Node) {
-	for _, block := range match.At("any").Items() {
-		blocks = append(blocks, []policy.Node{block})
-	}
-	if all := match.At("all").Items(); len(all) > 0 && len(blocks) == 0 {
-		return [][]policy.Node{all}
-	}
-	if len(blocks) == 0 {
-		blocks = [][]policy.Node{{match}}
-	}
-	return blocks
 }
 
 // wishes collects what one way asks of an object.
