@@ -162,11 +162,8 @@ func (s *scope) object(kind *schema.Kind, a Address) (any, error) {
 	if object != nil {
 		return object, nil
 	}
-	name := a.Name
-	if a.Namespace != "" {
-		name = a.Namespace + "/" + name
-	}
-	return nil, &absentError{source.Messagef("the %s %s is not in the input", source.Result(kind.Kind.Kind), source.Result(name)), giveObject}
+	what := source.Messagef("the %s %s is not in the input", source.Result(kind.Kind.Kind), source.Result(path.Join(a.Namespace, a.Name)))
+	return nil, &absentError{what, giveObject}
 }
 
 // notConverted adds advice to the error about an object of another version.

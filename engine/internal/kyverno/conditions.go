@@ -24,10 +24,10 @@ var operators = map[string]func(key, value any) bool{
 	"NotEquals": notEquals,
 	"In":        func(k, v any) bool { in, _, ok := among(k, v); return ok && in },
 	"NotIn":     func(k, v any) bool { _, notIn, ok := among(k, v); return ok && notIn },
-	"AnyIn":     anyIn,
-	"AllIn":     allIn,
-	"AnyNotIn":  anyNotIn,
-	"AllNotIn":  func(k, v any) bool { return isInOperand(k, v) && !anyIn(k, v) },
+	"AnyIn":     inList(true, func(in, _ int) bool { return in > 0 }),
+	"AllIn":     inList(false, func(_, out int) bool { return out == 0 }),
+	"AnyNotIn":  inList(true, func(_, out int) bool { return out > 0 }),
+	"AllNotIn":  inList(false, func(in, _ int) bool { return in == 0 }),
 
 	"GreaterThan":         ordered(">"),
 	"GreaterThanOrEquals": ordered(">="),
@@ -331,26 +331,21 @@ func isList(value any) bool {
 	return ok
 }
 
-func isInOperand(key, value any) bool {
-	_, keysOK := keysOf(key)
-	_, ok := contained(value, false)
-	return keysOK && ok
-}
-
-func anyIn(key, value any) bool {
-	keys, ok := keysOf(key)
-	is, known := contained(value, isList(key))
-	return ok && known && slices.ContainsFunc(keys, is)
-}
-
-func allIn(key, value any) bool {
-	keys, ok := keysOf(key)
-	is, known := contained(value, false)
-	return ok && known && !slices.ContainsFunc(keys, func(text string) bool { return !is(text) })
-}
-
-func anyNotIn(key, value any) bool {
-	keys, ok := keysOf(key)
-	is, known := contained(value, isList(key))
-	return ok && known && slices.ContainsFunc(keys, func(text string) bool { return !is(text) })
+// inList returns an operator that counts the keys that are in the value, and those that are not. scalars says
+// that it compares a list of keys with a number or a boolean, too.
+func inList(scalars bool, holds func(in, out int) bool) func(key, value any) bool {
+	return func(key, value any) bool {
+		keys, ok := keysOf(key)
+		is, known := contained(value, scalars && isList(key))
+		if !ok || !known {
+			return false
+		}
+		in := 0
+		for _, text := range keys {
+			if is(text) {
+				in++
+			}
+		}
+		return holds(in, len(keys)-in)
+	}
 }

@@ -2,7 +2,6 @@ package kyverno
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/match"
 	"github.com/preadmit/preadmit/engine/internal/wildcard"
 	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/internal/lazyregexp"
 )
 
 // filter is a match or exclude block: alternatives, each with blocks that must all match.
@@ -50,23 +50,8 @@ func (s subject) is(u given.UserInfo) bool {
 // KindPattern is an entry of kinds, which selects kinds; each part may have wildcards.
 type KindPattern struct{ Group, Version, Kind, Subresource string }
 
-// isVersion reports whether a part of a selector is a version: v1, v1beta1 or *.
-func isVersion(text string) bool {
-	rest, ok := strings.CutPrefix(text, "v")
-	if text == "*" {
-		return true
-	}
-	digits := strings.TrimLeft(rest, "0123456789")
-	if !ok || len(digits) == len(rest) {
-		return false
-	}
-	for _, stability := range []string{"alpha", "beta"} {
-		if n, ok := strings.CutPrefix(digits, stability); ok {
-			return n != "" && strings.Trim(n, "0123456789") == ""
-		}
-	}
-	return digits == ""
-}
+// versionPattern matches the version in a selector: v1, v1beta1 or *.
+var versionPattern = lazyregexp.New(`^(v[0-9]+((alpha|beta)[0-9]+)?|\*)$`)
 
 // ParseKind parses a selector in all of Kyverno's forms: Kind, Kind/sub, Kind.sub, version/Kind,
 // group/version/Kind and group/version/Kind/sub.
@@ -84,13 +69,13 @@ func ParseKind(text string) (KindPattern, bool) {
 			s.Kind, s.Subresource = "*", "*"
 		case parts[0] == "*" && parts[1] != "" && strings.ToLower(parts[1][:1]) == parts[1][:1]:
 			s.Kind, s.Subresource = "*", parts[1]
-		case isVersion(parts[0]):
+		case versionPattern().MatchString(parts[0]):
 			s.Version, s.Kind = parts[0], parts[1]
 		default:
 			s.Kind, s.Subresource = parts[0], parts[1]
 		}
 	case 3:
-		if isVersion(parts[0]) {
+		if versionPattern().MatchString(parts[0]) {
 			s.Version, s.Kind, s.Subresource = parts[0], parts[1], parts[2]
 		} else {
 			s.Group, s.Version, s.Kind = parts[0], parts[1], parts[2]
@@ -296,7 +281,7 @@ func (e *evaluation) matchBlock(b *block, c candidate, excluding bool) (reason s
 		return "names does not match"
 	case len(b.namespaces) > 0 && !e.observer().Decide(anyMatches(b.namespaces, namespaceOf(c, metadata)), namespaceOf(c, metadata)):
 		return "namespaces does not match"
-	case !e.observer().Decide(matchesAnnotations(b.annotations, metadata["annotations"]), named(metadata["annotations"], b.annotations)):
+	case !e.observer().Decide(matchesAll(b.annotations, metadata["annotations"]), named(metadata["annotations"], b.annotations)):
 		return "annotations do not match"
 	case b.selector != nil && !e.observer().Decide(matchesSelector(b.selector, metadata["labels"]), named(metadata["labels"], requiredLabels(b.selector))):
 		return "selector does not match"
@@ -340,12 +325,17 @@ func intersects(a, b []string) bool {
 	return slices.ContainsFunc(a, func(text string) bool { return slices.Contains(b, text) })
 }
 
-func matchesAnnotations(expected map[string]any, actual any) bool {
-	annotations, _ := actual.(map[string]any)
+// matchesAll reports whether for each entry a map has one with a key and a value that match it. Both may have
+// wildcards.
+func matchesAll(expected map[string]any, actual any) bool {
+	object, _ := actual.(map[string]any)
 	for key, value := range expected {
-		text, _ := value.(string)
-		found := false
-		for other, otherValue := range annotations {
+		text, found := value.(string)
+		if !found {
+			return false
+		}
+		found = false
+		for other, otherValue := range object {
 			otherText, _ := otherValue.(string)
 			found = found || wildcard.Match(key, other) && wildcard.Match(text, otherText)
 		}
@@ -359,23 +349,17 @@ func matchesAnnotations(expected map[string]any, actual any) bool {
 // matchesSelector applies a label selector. Keys and values of matchLabels may have wildcards.
 // An invalid selector selects nothing.
 func matchesSelector(selector map[string]any, actual any) bool {
-	labels := map[string]string{}
-	object, _ := actual.(map[string]any)
-	for key, value := range object {
-		labels[key], _ = value.(string)
-	}
-	expected, _ := selector["matchLabels"].(map[string]any)
-	for key, value := range expected {
-		text, ok := value.(string)
-		if !ok || !slices.ContainsFunc(slices.Sorted(maps.Keys(labels)), func(label string) bool {
-			return wildcard.Match(key, label) && wildcard.Match(text, labels[label])
-		}) {
-			return false
-		}
+	if expected, _ := selector["matchLabels"].(map[string]any); !matchesAll(expected, actual) {
+		return false
 	}
 	expressions, _ := selector["matchExpressions"].([]any)
 	if len(expressions) == 0 {
 		return true
+	}
+	labels := map[string]string{}
+	object, _ := actual.(map[string]any)
+	for key, value := range object {
+		labels[key], _ = value.(string)
 	}
 	parsed, problems := match.ParseSelector(map[string]any{"matchExpressions": expressions})
 	return len(problems) == 0 && parsed.Matches(labels)
