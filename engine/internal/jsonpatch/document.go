@@ -18,7 +18,9 @@ type document struct {
 	// root is a map[string]any or an openMap, begun the object before the patch.
 	root  any
 	begun map[string]any
-	used  usage
+	// dropped is a copy of begun that operations of Kyverno change in vain.
+	dropped *document
+	used    usage
 }
 
 // Opened maps and lists are changed in place. Only opened values contain them: a plain map or
@@ -275,7 +277,7 @@ func (d *document) transfer(op Operation) error {
 // writable opens and returns the map or list in which an operation writes. An API server crashes
 // below a null of the patch.
 func (d *document) writable(keys []string, op Operation) (any, error) {
-	if d.parent(keys) == any(null{}) {
+	if d.dialect.parent(d, keys) == any(null{}) {
 		return nil, Crash("the %s operation for %q writes below a null that an operation before it wrote: kube-apiserver crashes on it; let that operation write a map", op.Op, op.Path)
 	}
 	return d.opened(keys), nil
@@ -283,6 +285,9 @@ func (d *document) writable(keys []string, op Operation) (any, error) {
 
 // opened is parent for an existing map or list, which it opens.
 func (d *document) opened(keys []string) any {
+	if d.dropped != nil && len(keys) > 1 && keys[0] == "" {
+		return d.dropped.opened(keys[1:])
+	}
 	d.root = open(d.root)
 	at := d.root
 	for _, key := range keys[:len(keys)-1] {
@@ -299,7 +304,7 @@ func (d *document) opened(keys []string) any {
 // holds reports whether the parent is a map that already has the value at the last key: then
 // nothing needs to be written or opened.
 func (d *document) holds(keys []string, value any) bool {
-	object, _ := mapOf(d.parent(keys))
+	object, _ := mapOf(d.dialect.parent(d, keys))
 	member, ok := object[last(keys)]
 	return ok && change.Equal(member, value)
 }

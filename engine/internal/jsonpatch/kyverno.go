@@ -25,11 +25,10 @@ import (
 //
 //   - nothing can be added below a null that the patch wrote, and such a null equals nothing
 //
-//   - an empty key is there, with the value null, whatever the map or list has; as the only key, it
-//     selects the object before the patch; a pointer through an empty key leads nowhere
+//   - an empty key is there, with the value null, whatever the map or list has; as the first key, it
+//     selects a copy of the object before the patch; another pointer through an empty key leads nowhere
 //
-// As the code, and not as Kyverno's documentation says, replace of a missing key fails. Kyverno applies a
-// pointer that begins with // to a copy of the object, which it drops; here the operation fails.
+// As the code, and not as Kyverno's documentation says, replace of a missing key fails.
 var Kyverno = Dialect{
 	(*document).addV5, (*document).removeV5, (*document).replaceV5, (*document).testV5, (*document).parentV5, (*document).takeV5,
 	func(copied int) error {
@@ -55,8 +54,15 @@ func Rewrites(object map[string]any, patch []byte) bool {
 // maxIndex is the maximum index in a pointer: add fills a new list with nulls up to the index.
 const maxIndex = 10000
 
-// parentV5 is parent, but finds neither an empty key nor a null.
+// parentV5 is parent, but finds neither a null nor an empty key, except the first one of several: it selects
+// a copy of the object before the patch, which is dropped.
 func (d *document) parentV5(keys []string) any {
+	if d.begun != nil && len(keys) > 1 && keys[0] == "" {
+		if d.dropped == nil {
+			d.dropped = &document{root: d.begun}
+		}
+		return d.dropped.parentV5(keys[1:])
+	}
 	if parent := d.parent(keys); isContainer(parent) && !slices.Contains(keys[:len(keys)-1], "") {
 		return parent
 	}
@@ -66,12 +72,12 @@ func (d *document) parentV5(keys []string) any {
 // memberV5 returns the member that the last key selects. A missing key of a map is an error.
 func (d *document) memberV5(keys []string) (any, error) {
 	key := last(keys)
-	if key == "" && len(keys) == 1 {
+	if key == "" && len(keys) == 1 && d.begun != nil {
 		return d.begun, nil
 	} else if key == "" {
 		return nil, nil
 	}
-	member, ok, err := get(d.parent(keys), key)
+	member, ok, err := get(d.parentV5(keys), key)
 	if err == nil && !ok {
 		err = fmt.Errorf("unable to get nonexistent key: %s: %w", key, errMissing)
 	}
@@ -188,7 +194,7 @@ func (d *document) replaceV5(op Operation) error {
 	if _, err := d.memberV5(keys); err != nil {
 		return fmt.Errorf(noMember, op.Path, errMissing)
 	}
-	if _, _, err := get(d.parent(keys), last(keys)); err != nil {
+	if _, _, err := get(d.parentV5(keys), last(keys)); err != nil {
 		return fmt.Errorf("error in remove for path: '%s': %w", op.Path, err) // in Kyverno's words
 	}
 	put(d.opened(keys), last(keys), op.written())
@@ -215,7 +221,7 @@ func (d *document) testV5(op Operation) error {
 func (d *document) takeV5(op Operation, from []string) (any, error) {
 	value, err := d.memberV5(from)
 	if op.Op == "move" && err == nil {
-		_, _, err = get(d.parent(from), last(from))
+		_, _, err = get(d.parentV5(from), last(from))
 	}
 	switch {
 	case err != nil && op.Op == "copy":
