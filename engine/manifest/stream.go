@@ -323,6 +323,8 @@ type streamReader struct {
 	scan   scanner
 	// plain means that a list is one document, trees that every document is a mutation tree.
 	plain, trees bool
+	// isTrial means that the text is a trial of a fix.
+	isTrial bool
 	// odd are the positions of characters that the scanner does not treat as line breaks, or that
 	// only JSON may contain. bad are the positions of characters that are never allowed.
 	odd, bad []oddity
@@ -493,6 +495,7 @@ func (r *streamReader) unit(start, end int, exact bool) {
 		known := len(r.found)
 		r.yamlUnit(u)
 		r.explain(u, known)
+		r.repair(u, known)
 	}
 	r.addUnit(u)
 }
