@@ -164,7 +164,7 @@ func (j *job) denial(f policy.Failure) source.Diagnostic {
 		return d
 	}
 	d := f.Errorf(source.CodeDenied, "%v", f.Err).With(cmp.Or(f.Advice, j.lacking()))
-	d.Missing = f.Missing
+	d.Missing, d.Fixes = f.Missing, f.Fixes
 	if paths := fieldsOf(f.Err); len(paths) > 0 {
 		d.At = j.document.At(paths[0])
 	}

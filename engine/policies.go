@@ -170,6 +170,8 @@ func (s *Set) misspelt(d *manifest.Document) source.Diagnostic {
 		advice := source.Advice{Text: "expected a version of " + group}
 		if !strings.Contains(group, " ") { // there is only one
 			advice.Old, advice.New = kind.APIVersion(), gvk.Kind{Group: group, Version: kind.Version}.APIVersion()
+		} else if near := source.Misspelt(kind.Group, strings.Split(group, " or ")); near != "" {
+			advice = source.Meant(kind.APIVersion(), gvk.Kind{Group: near, Version: kind.Version}.APIVersion())
 		}
 		return source.Errorf(d.At(change.Keys("apiVersion")), "policy-kind-unknown", "%s is not a kind of group %q", source.Name(kind.Kind), source.Name(kind.Group)).Advised(advice)
 	}

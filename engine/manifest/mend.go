@@ -233,6 +233,20 @@ func (d *Document) Quoted(of source.Diagnostic, path change.Path) source.Diagnos
 	return d.Retyped(of, path, func(value any) bool { _, isText := value.(string); return isText })
 }
 
+// Put returns a diagnostic with the fix that gives the field at a path a text, unless the document is in no file.
+func (d *Document) Put(of source.Diagnostic, path change.Path, value string) source.Diagnostic {
+	if d.unit.stream.origin != nil || d.unit.rewritten != nil {
+		return of
+	}
+	put := &source.Put{Value: value}
+	for _, e := range path {
+		if put.Keys = append(put.Keys, e.Key); e.IsIndex() {
+			put.Keys[len(put.Keys)-1] = e.Index
+		}
+	}
+	return of.Mended("Write "+path[len(path)-1].Key+": "+value, source.Edit{At: d.At(nil), Put: put})
+}
+
 // scalarAt returns the node of a scalar that can be edited.
 func (d *Document) scalarAt(path change.Path) (i int, ok bool) {
 	if d.unit.stream.origin != nil || d.unit.rewritten != nil || len(path) == 0 {
@@ -297,11 +311,14 @@ func (t *tape) rewritten(i int, as source.Rewrite) (splices []splice, value any)
 	return t.requoted(i)
 }
 
-// Edits returns the edits of the text that rewrite a scalar as an edit of a fix says. ok is false if the stream
-// has no such scalar any more, or if something else would read differently then.
+// Edits returns the edits of the text that rewrite a scalar, or give a field a value, as an edit of a fix says. ok is false if the stream
+// has no such scalar or object any more, or if something else would read differently then.
 func (s *Stream) Edits(e source.Edit) (edits []source.Edit, ok bool) {
 	from, to := s.offset(e.At), s.offset(e.To)
 	for _, d := range s.docs {
+		if e.Put != nil && d.unit.rewritten == nil && d.start == from {
+			return d.put(e.Put)
+		}
 		if d.unit.rewritten != nil || d.window.start > from || d.window.end < to {
 			continue
 		}
@@ -328,6 +345,47 @@ func (d *Document) rewrite(path change.Path, i int, as source.Rewrite) (edits []
 		edits = append(edits, source.Edit{At: position(s.start), To: position(s.end), New: s.text})
 	}
 	return edits, true
+}
+
+// put returns the edits that give a field a value.
+func (d *Document) put(p *source.Put) (edits []source.Edit, ok bool) {
+	object := d.Object()
+	var holder any = object
+	for i, key := range p.Keys {
+		isLast := i == len(p.Keys)-1
+		switch key := key.(type) {
+		case string:
+			fields, isMap := holder.(map[string]any)
+			switch {
+			case !isMap:
+				return nil, false
+			case isLast:
+				fields[key] = p.Value
+			case fields[key] == nil:
+				fields[key] = map[string]any{}
+			}
+			holder = fields[key]
+		case int:
+			items, isList := holder.([]any)
+			if !isList || key >= len(items) || isLast {
+				return nil, false
+			}
+			holder = items[key]
+		}
+	}
+	t, s := d.unit.tape(), d.unit.stream
+	e := d.edits(nil, object, nil, t.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak))
+	if e == nil || len(e.anew) > 0 {
+		return nil, false
+	}
+	for _, sp := range t.end(e.splices, false) {
+		text := strings.ReplaceAll(sp.text, "\r\n", "\n")
+		if sp.line && text != "" && sp.start > 0 && t.text[sp.start-1] != '\n' {
+			text = "\n" + strings.TrimSuffix(text, "\n")
+		}
+		edits = append(edits, source.Edit{At: s.position(sp.start), To: s.position(sp.end), New: text})
+	}
+	return edits, len(edits) > 0
 }
 
 // changed returns the splices that change parts of the text of the scalar at index i, and its value then. There are

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ func (r *streamReader) repair(u *unit, at int) {
 	}
 	d := &r.found[at]
 	t := trouble{r: r, text: r.stream.text[u.start:u.end], first: r.stream.position(u.start).Line, at: d.At}
-	best, farthest := repairing{}, d.At.Line
+	best, farthest := repairing{}, d.At.Line+1 // an error on the next line may be a consequence
 	for _, try := range t.repairs() {
 		if reached := t.readsTo(try); reached > farthest {
 			best, farthest = try, reached
@@ -197,7 +198,8 @@ func (t *trouble) alignments(number int) (all []repairing) {
 func (t *trouble) quotings(number int) (all []repairing) {
 	line := t.line(number)
 	if m := valueOf().FindStringSubmatchIndex(line); m != nil {
-		value := strings.TrimRight(line[m[2]:m[3]], " \t")
+		value, _, _ := strings.Cut(strings.ReplaceAll(line[m[2]:m[3]], "\t#", " #"), " #")
+		value = strings.TrimRight(value, " \t")
 		if quoted, ok := singleQuote(value); ok && (strings.Contains(value, `"`) || strings.Contains(value, `\`)) {
 			all = append(all, t.replace("Quote the value", number, m[2], len(value), quoted))
 		} else if ok {
@@ -226,5 +228,5 @@ func (t *trouble) readsTo(try repairing) int {
 			return p.At.Line + t.first - 1 - strings.Count(try.text, "\n")
 		}
 	}
-	return t.first + strings.Count(t.text, "\n") + 1
+	return math.MaxInt
 }

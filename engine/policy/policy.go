@@ -405,6 +405,8 @@ type Failure struct {
 	Status string
 	// Advice says what to do if the server's words do not.
 	Advice string
+	// Fixes are changes of files after which the policy does not fail in this way.
+	Fixes []source.Fix
 	// Missing is the ID of an object without which the policy fails, or "".
 	Missing string
 }

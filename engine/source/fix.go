@@ -27,6 +27,14 @@ type Edit struct {
 	// Scalar, unless it is nil, changes the scalar of YAML or JSON between At and To. How its text must be edited for
 	// that, and whether it can be, is found out when somebody asks for it (manifest.Stream.Edits).
 	Scalar *Rewrite
+	// Put, unless it is nil, gives a field of the object that begins at At a value, in the same way.
+	Put *Put
+}
+
+// Put gives a field of an object a value. The maps around the field are added if they are missing.
+type Put struct {
+	Keys  []any // texts, and the numbers of items
+	Value string
 }
 
 // Rewrite is a change of a scalar that leaves it where it is. The zero Rewrite puts it in quotes or, if it has quotes,
@@ -53,6 +61,9 @@ func (e Edit) Texts() []string {
 		for _, c := range e.Scalar.Changes {
 			texts = append(texts, c.New)
 		}
+	}
+	if e.Put != nil {
+		texts = append(texts, e.Put.Value)
 	}
 	return texts
 }

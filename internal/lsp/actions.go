@@ -20,10 +20,12 @@ type fix struct {
 	edits []located
 }
 
-// located is an edit with its place. Unless scalar is nil, it rewrites the scalar that is there.
+// located is an edit with its place. Unless scalar is nil, it rewrites the scalar that is there; unless put is nil, it gives
+// a field of the object that begins there a value.
 type located struct {
 	edit   editor.Edit
 	scalar *source.Rewrite
+	put    *source.Put
 }
 
 // locateFixes finds the places of fixes. It leaves out those whose text is not at its place.
@@ -42,7 +44,7 @@ func (s *server) locateEdits(all []source.Edit) (edits []located, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		edits = append(edits, located{placed, e.Scalar})
+		edits = append(edits, located{placed, e.Scalar, e.Put})
 	}
 	return edits, true
 }
@@ -98,7 +100,7 @@ type made struct {
 // edits returns the edits that make a fix; ok is false if none do. The server must be locked.
 func (m *made) edits(of fix) (all []editor.Edit, ok bool) {
 	for _, e := range of.edits {
-		if e.scalar == nil {
+		if e.scalar == nil && e.put == nil {
 			all = append(all, e.edit)
 			continue
 		}
@@ -111,14 +113,14 @@ func (m *made) edits(of fix) (all []editor.Edit, ok bool) {
 	return all, true
 }
 
-// rewriting returns the edits that rewrite a scalar.
+// rewriting returns the edits that rewrite a scalar or give a field a value.
 func (m *made) rewriting(e located) (edits []editor.Edit, ok bool) {
 	path, text := e.edit.Path, m.server.textOf(e.edit.Path)
 	name := m.server.workspace.Name(path)
 	if m.read[path] == nil {
 		m.read[path], _ = manifest.Bounds{Documents: math.MaxInt}.ReadPlain(name, []byte(text.content)) // its problems are among the findings
 	}
-	found, ok := m.read[path].Edits(source.Edit{At: text.place(name, e.edit.From), To: text.place(name, e.edit.To), Scalar: e.scalar})
+	found, ok := m.read[path].Edits(source.Edit{At: text.place(name, e.edit.From), To: text.place(name, e.edit.To), Scalar: e.scalar, Put: e.put})
 	for _, f := range found {
 		placed, _ := m.server.locateEdit(f) // it has an end
 		edits = append(edits, placed)

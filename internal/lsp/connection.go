@@ -29,11 +29,18 @@ func (s stream) Close() error { return nil }
 // knows where the next message begins.
 type lenient struct{ jsonrpc2.Stream }
 
+// noParams are params that no method of the protocol takes. Without any, the library would not find out whether it knows
+// the method.
+var noParams = jsonrpc2.RawMessage(`""`)
+
 // Read implements jsonrpc2.Stream.
 func (s lenient) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 	for {
 		message, size, err := s.Stream.Read(ctx)
 		if !errors.Is(err, jsonrpc2.ErrParse) && !errors.Is(err, jsonrpc2.ErrInvalidRequest) {
+			if call, isCall := message.(*jsonrpc2.Call); isCall && len(call.Params()) == 0 {
+				message = jsonrpc2.NewCall(call.ID(), call.Method(), noParams)
+			}
 			return message, size, err
 		}
 		if _, err := s.Write(ctx, jsonrpc2.NewResponse(jsonrpc2.ID{}, nil, err)); err != nil {

@@ -67,7 +67,7 @@ func TestMessages(t *testing.T) {
 		{"after shutdown", []string{initialize, shutdown, hover, shutdown, initialize, exit}, []string{"1: ok", "9: ok", "2: -32600 shutdown has come before", "9: -32600 shutdown has come before", "1: -32600 shutdown has come before"}, true, ""},
 		{"exit twice", []string{initialize, shutdown, exit, exit}, []string{"1: ok", "9: ok"}, true, ""},
 		{"exit alone", []string{exit}, nil, false, ""},
-		{"unknown method", []string{initialize, `{"jsonrpc": "2.0", "id": 2, "method": "a/b", "params": {}}`, `{"jsonrpc": "2.0", "method": "a/b"}`, `{"jsonrpc": "2.0", "id": 3, "method": "$/a", "params": {}}`}, []string{"1: ok", "2: -32601 not implemented", "3: -32601 not implemented"}, false, ""},
+		{"unknown method", []string{initialize, `{"jsonrpc": "2.0", "id": 2, "method": "a/b", "params": {}}`, `{"jsonrpc": "2.0", "method": "a/b"}`, `{"jsonrpc": "2.0", "id": 3, "method": "$/a", "params": {}}`, `{"jsonrpc": "2.0", "id": 4, "method": "a/c"}`}, []string{"1: ok", "2: -32601 not implemented", "3: -32601 not implemented", "4: -32601 not implemented"}, false, ""},
 		{
 			"wrong params",
 			[]string{initialize, hovers + "[1]}", hovers + "5}", hovers + `{"textDocument": 5}}`, hovers + `{"textDocument": {"uri": "file:///a"}, "position": {"line": -1, "character": 0}}}`},

@@ -10,6 +10,7 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -98,7 +99,7 @@ func (o Objects) certain(expressions []Expression, trees []*ast.AST) (problems [
 		}
 		root := trees[i].Expr()
 		found := c.comparisons(root, func(e ast.Expr, code, text string) Problem {
-			return Problem{Expression: i, Offset: offsetOf(x.Text, trees[i], e), Code: code, Text: text, Mend: source.Mend{Advice: "compare with a value that the field can have"}, Guarded: true}
+			return Problem{Expression: i, Offset: offsetOf(x.Text, trees[i], e), Code: code, Text: text, Mend: c.possible(x.Text, trees[i], e.AsCall()), Guarded: true}
 		})
 		if len(found) == 0 && x.Variable == "" && trees[i].GetType(root.ID()).IsExactType(types.BoolType) && readsAny(root) {
 			found = always(i, c.of(root))
@@ -109,6 +110,41 @@ func (o Objects) certain(expressions []Expression, trees []*ast.AST) (problems [
 		}
 	}
 	return problems
+}
+
+// possible returns the mend of a comparison with texts that a field cannot have: those that it can have.
+func (c *certainty) possible(text string, tree *ast.AST, call ast.CallExpr) source.Mend {
+	mend := source.Mend{Advice: "compare with a value that the field can have"}
+	var titles []string
+	parts := syntax.Parts(text)
+	for i, field := range call.Args() {
+		known := c.values(field)
+		if known == nil || known.what == "" {
+			continue
+		}
+		compared := []ast.Expr{call.Args()[1-i]}
+		if compared[0].Kind() == ast.ListKind {
+			compared = compared[0].AsList().Elements()
+		}
+		for _, e := range compared {
+			value, isText := constantText(e)
+			near := source.Nearest(value, known.all)
+			if !isText || near == "" || near == value || e.Kind() != ast.LiteralKind {
+				continue
+			}
+			at := offsetOf(text, tree, e)
+			for _, p := range parts {
+				if p.Start == at && p.End-p.Start == len(value)+2 {
+					mend.Changes = append(mend.Changes, source.Change{From: p.Start + 1, To: p.End - 1, New: near})
+					titles = append(titles, fmt.Sprintf("%s with %s", value, near))
+				}
+			}
+		}
+	}
+	if len(titles) > 0 {
+		mend.Advice, mend.Title = "did you mean "+mend.Changes[0].New+"?", "Replace "+strings.Join(titles, ", and ")
+	}
+	return mend
 }
 
 // always reports an expression that is always, or never, true.

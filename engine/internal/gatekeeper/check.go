@@ -63,7 +63,8 @@ func (c *checker) known() []*schema.Kind {
 // checkMatch looks for criteria that no object meets.
 func (c *checker) checkMatch() {
 	if c.mutator.match.generated {
-		c.idle(c.mutator.criteria["source"], "leave source out, or set it to Original", "match.source is Generated, which selects only objects that ExpansionTemplates generate")
+		c.warnAdvised(c.mutator.criteria["source"], "never-applies", source.Advice{Text: "leave source out, or set it to Original", Old: "Generated", New: "Original"},
+			"%s never applies: match.source is Generated, which selects only objects that ExpansionTemplates generate", c.mutator.key())
 	}
 	if included := c.mutator.match.namespaces; len(included) > 0 && !slices.ContainsFunc(included, func(n string) bool { return !anyWild(c.mutator.match.excluded, n) }) {
 		c.idle(c.mutator.criteria["excludedNamespaces"], "remove a namespace from one of the lists", "match.excludedNamespaces has all of match.namespaces")

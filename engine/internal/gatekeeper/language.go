@@ -138,28 +138,34 @@ func (*program) Reads() []policy.Read { return nil }
 func (p *program) Selects() []policy.Selected {
 	var all []policy.Selected
 	for _, m := range p.mutators {
-		for _, a := range m.applyTo {
+		for i, a := range m.applyTo {
 			if !slices.Contains(slices.Concat(a.groups, a.versions), "*") {
-				all = m.selected(all, "applyTo", a.kinds, a.groups, a.versions)
+				all = m.selected(all, "applyTo", change.Keys("spec", "applyTo").Index(i), a.kinds, a.groups, a.versions)
 			}
 		}
-		for _, entry := range m.match.kinds {
-			all = m.selected(all, "kinds", entry.kinds, entry.groups, nil)
+		for i, entry := range m.match.kinds {
+			all = m.selected(all, "kinds", change.Keys("spec", "match", "kinds").Index(i), entry.kinds, entry.groups, nil)
 		}
 	}
 	return all
 }
 
-// selected adds the kinds that a criterion names, in any of the groups and versions.
-func (m *mutator) selected(all []policy.Selected, criterion string, kinds, groups, versions []string) []policy.Selected {
-	oneOf := func(names []string) string {
-		if len(names) == 1 {
-			return names[0]
+// selected adds the kinds that the entry of a criterion at a path names, in any of the groups and versions.
+func (m *mutator) selected(all []policy.Selected, criterion string, at change.Path, kinds, groups, versions []string) []policy.Selected {
+	s := policy.Selected{ID: m.whole(), At: m.criteria[criterion], Group: "*", Version: "*"}
+	if len(groups) == 1 {
+		field := "groups"
+		if criterion == "kinds" {
+			field = "apiGroups"
 		}
-		return "*"
+		s.Group, s.GroupIn = groups[0], m.document.Extent(at.Key(field).Index(0))
 	}
-	for _, kind := range kinds {
-		all = append(all, policy.Selected{ID: m.whole(), At: m.criteria[criterion], Group: oneOf(groups), Version: oneOf(versions), Kind: kind})
+	if len(versions) == 1 {
+		s.Version, s.VersionIn = versions[0], m.document.Extent(at.Key("versions").Index(0))
+	}
+	for i, kind := range kinds {
+		s.Kind, s.NameIn = kind, m.document.Extent(at.Key("kinds").Index(i))
+		all = append(all, s)
 	}
 	return all
 }

@@ -119,7 +119,7 @@ func (m *mutator) applies(kind gvk.Kind, operation policy.Operation) bool {
 func (r *reader) mutator() *mutator {
 	kind := r.doc.Document.Kind()
 	if versions := served[kind.Kind]; !slices.Contains(versions, kind.Version) {
-		r.doc.Unserved(fmt.Sprintf("no version %s of kind %s is served", kind.Version, kind.Kind), "expected apiVersion: "+group+"/"+source.Alternatives(versions), group+"/"+versions[0])
+		r.doc.Unserved(fmt.Sprintf("no version %s of kind %s is served", kind.Version, kind.Kind), "expected apiVersion: "+group+"/"+source.Alternatives(versions), group+"/"+cmp.Or(source.Nearest(kind.Version, versions), versions[0]))
 		return nil
 	}
 	m := &mutator{document: r.doc.Document, kind: kind.Kind, name: r.doc.Document.Name()}

@@ -168,7 +168,11 @@ func (w *walk) checkValue(t *schema.Type, keys []string) {
 	if len(problems) == 0 {
 		return
 	}
-	w.fail(problems[0].Code, "write a value of the field's type",
+	advice := source.Advice{Text: "write a value of the field's type"}
+	if meant := problems[0].Advice; meant.New != "" {
+		advice = meant
+	}
+	w.failAdvised(problems[0].Code, advice,
 		"the value does not fit %s of %s: %s", dotted(keys), w.kind.Title(), problems[0].Text)
 	w.misfit.Wants = t
 }

@@ -26,6 +26,8 @@ type misfit struct {
 	offset     int
 	code, text string
 	advice     source.Advice
+	// in is the text of the JSON Patch that has the part, if it is in one.
+	in string
 	// wants is the type that the scalar at value should have.
 	wants *schema.Type
 	value change.Path
@@ -136,7 +138,12 @@ func (r *rule) misfit(m misfit) source.Diagnostic {
 	case m.offset > 0:
 		at = r.policy.document.In(m.path, m.offset)
 	}
-	d := r.warning(at, m.path, m.code, m.text, "").Advised(m.advice)
+	d := r.warning(at, m.path, m.code, m.text, "")
+	if m.in != "" && m.advice.New != "" {
+		d = r.policy.document.Mended(d, m.path, m.advice.In(m.in, m.offset))
+	} else {
+		d = d.Advised(m.advice)
+	}
 	if m.wants != nil {
 		d = r.policy.document.Retyped(d, m.value, m.wants.Fits)
 	}
@@ -178,21 +185,37 @@ func misfitOperations(n policy.Node, k *schema.Kind, subresources []string) (fou
 		patch := n.At(key)
 		text, isText := patch.Value.(string)
 		items := patch.Items()
+		var nested *manifest.Nested
 		if isText {
-			parsed, _ := manifest.Value(text) // its errors are reported when policies are compiled
-			items = policy.Node{Value: parsed}.Items()
+			var err error
+			if nested, err = manifest.ReadNested(text); err != nil {
+				continue // it is reported when policies are compiled
+			}
+			items = policy.Node{Value: nested.Value()}.Items()
 		}
-		read := 0
 		for _, item := range items {
 			m := misfit{path: item.Path}
-			if isText {
-				// The text has the paths in the order of the operations.
-				m.path, m.offset = patch.Path, read+max(strings.Index(text[read:], item.At("path").Text()), 0)
-				read = m.offset
+			at := func(field string) {
+				if isText {
+					m.path, m.in, m.offset = patch.Path, text, nested.Offset(item.At(field).Path, 0)
+				}
 			}
+			at("path")
 			op := knownOperation(item)
+			if !slices.Contains(jsonpatch.Ops, op.Op) && !strings.Contains(op.Op, "{{") && hasVariables(text) {
+				at("op") // without variables, it is an error
+				m.code, m.text, m.advice = "type-mismatch", "op must be one of "+strings.Join(jsonpatch.Ops, ", "), source.Suggest(op.Op, jsonpatch.Ops)
+				found = append(found, m)
+				continue
+			}
 			if wrong := op.Misfit(k); wrong != nil {
 				m.code, m.text, m.advice = wrong.Code, wrong.Text, wrong.Advice
+				if path := item.At("path").Text(); m.advice.New == "/"+op.Path { // with the variables that the operation does not have
+					m.advice = source.Meant(path, "/"+path)
+				}
+				if m.code == schema.FieldUndefined && wrong.Wants != nil {
+					at("value")
+				}
 				if !isText {
 					m.wants, m.value = wrong.Wants, item.At("value").Path
 				}

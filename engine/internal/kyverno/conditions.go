@@ -62,7 +62,7 @@ func (r *reader) conditions(n policy.Node) {
 		}
 		operator := item.At("operator")
 		if operators[operator.Text()] == nil {
-			r.doc.Advise(operator.Path, "policy-invalid", "the operator is not known", "expected "+operatorNames)
+			r.doc.Unlike(operator, "the operator is not known", "expected "+operatorNames, strings.Split(operatorNames, ", "))
 		}
 		r.expressions(item.At("key"))
 		r.expressions(item.At("value"))

@@ -298,6 +298,8 @@ func parseJSONPatch(value any) ([]jsonpatch.Operation, error) {
 type operationError struct {
 	text  string
 	meant source.Advice
+	// field is the field of the operation whose value is wrong; "" if that is the name of a field.
+	field string
 }
 
 // Error says what was expected.
@@ -309,9 +311,10 @@ func parseOperation(item any) (jsonpatch.Operation, error) {
 	if !ok {
 		return operation, errors.New("expected a map")
 	}
-	for key := range fields {
+	for _, key := range sortedKeys(fields) {
 		if !slices.Contains([]string{"op", "path", "from", "value"}, key) {
-			return operation, errors.New("expected only op, path, from and value")
+			known := []string{"op", "path", "from", "value"}
+			return operation, &operationError{text: "expected only op, path, from and value", meant: source.Meant(key, source.Nearest(key, known))}
 		}
 	}
 	var hasPath, hasValue bool
@@ -322,11 +325,11 @@ func parseOperation(item any) (jsonpatch.Operation, error) {
 	operation.NoValue = !hasValue
 	switch {
 	case !slices.Contains(jsonpatch.Ops, operation.Op):
-		return operation, &operationError{"op must be one of " + strings.Join(jsonpatch.Ops, ", "), source.Meant(operation.Op, source.Nearest(operation.Op, jsonpatch.Ops))}
+		return operation, &operationError{"op must be one of " + strings.Join(jsonpatch.Ops, ", "), source.Meant(operation.Op, source.Nearest(operation.Op, jsonpatch.Ops)), "op"}
 	case !hasPath || operation.Path != "" && operation.Path[0] != '/':
-		return operation, &operationError{"path must be a JSON Pointer, which starts with /", source.Meant(operation.Path, "/"+operation.Path)}
+		return operation, &operationError{"path must be a JSON Pointer, which starts with /", source.Meant(operation.Path, "/"+operation.Path), "path"}
 	case (operation.Op == "move" || operation.Op == "copy") && !strings.HasPrefix(operation.From, "/"):
-		return operation, &operationError{"from must be a JSON Pointer, which starts with /", source.Meant(operation.From, "/"+operation.From)}
+		return operation, &operationError{"from must be a JSON Pointer, which starts with /", source.Meant(operation.From, "/"+operation.From), "from"}
 	case (operation.Op == "add" || operation.Op == "replace") && !hasValue:
 		return operation, errors.New("the operation has no value")
 	}
@@ -348,12 +351,36 @@ func (r *reader) jsonPatch(n policy.Node) {
 	if !isText || !hasVariables(text) {
 		if _, err := parseJSONPatch(n.Value); err != nil {
 			d := source.Errorf(r.doc.Document.At(n.Path), "policy-invalid", "%v", err)
-			if e := (*operationError)(nil); errors.As(err, &e) && isText && e.meant.Old != "" && e.meant.New != "" {
-				d = r.doc.Document.Mended(d, n.Path, e.meant.In(text, 0))
+			if isText {
+				d = r.doc.Document.Mended(d, n.Path, meantOperation(text))
 			}
 			r.doc.Report(d, n.Path)
 		}
 	}
+}
+
+// meantOperation returns what was probably meant by the first wrong operation in the text of a JSON Patch.
+func meantOperation(text string) source.Mend {
+	nested, err := manifest.ReadNested(text)
+	if err != nil {
+		return source.Mend{}
+	}
+	list, _ := nested.Value().([]any)
+	for i, item := range list {
+		var e *operationError
+		if _, err := parseOperation(item); !errors.As(err, &e) {
+			continue
+		}
+		at := change.Path{change.Index(i)}
+		if e.field != "" {
+			at = at.Key(e.field)
+		}
+		if e.meant.Old == "" || e.meant.New == "" {
+			break
+		}
+		return e.meant.In(text, nested.Offset(at, 0))
+	}
+	return source.Mend{}
 }
 
 // foreach is the state of the foreach of a rule.

@@ -148,7 +148,7 @@ func (r *reader) refusedJSON(patch policy.Node, rule string) {
 	}
 	operations, err = parseJSONPatch(withoutVariables(patch.Text()))
 	if err != nil {
-		r.refuse(patch, "%v", err)
+		r.refuseMeant(patch, meantOperation(patch.Text()), "%v", err)
 	}
 	for i, o := range operations {
 		if o.Op == "test" && o.NoValue {
@@ -329,7 +329,12 @@ func (r *reader) refusedConditions(n policy.Node) {
 			text, isText := v.Value.(string)
 			isVariable := len(values) == 1 && strings.HasPrefix(text, "{{") && strings.HasSuffix(text, "}}")
 			if !isText || !isVariable && !slices.Contains(operations, text) {
-				r.refuse(v, "unknown value '%s' found under the 'value' field. Only the following values are allowed: [CREATE, UPDATE, DELETE, CONNECT]", jmespath.Text(v.Value))
+				mend := source.Mend{}
+				if near := source.Nearest(text, operations); near != "" {
+					mend = source.Meant(text, near).In(text, 0)
+					mend.Advice += "."
+				}
+				r.refuseMeant(v, mend, "unknown value '%s' found under the 'value' field. Only the following values are allowed: [CREATE, UPDATE, DELETE, CONNECT]", jmespath.Text(v.Value))
 			}
 		}
 	}

@@ -173,6 +173,9 @@ func (v *validator) expression(e expression, path change.Path) {
 		}
 	default:
 		v.invalid(path.Key("operator"), enum(e.operator), "not a valid selector operator")
+		if near := source.Nearest(e.operator, []string{"In", "NotIn", "Exists", "DoesNotExist"}); near != "" && e.operator != "" {
+			v.errors[len(v.errors)-1].Advice = source.Meant(e.operator, near)
+		}
 	}
 	for _, problem := range content.IsLabelKey(e.key) {
 		v.invalid(path.Key("key"), e.key, problem)

@@ -122,7 +122,7 @@ func checkVersion(r *policydoc.Reader) bool {
 	for i, version := range known {
 		expected[i] = group + "/" + version
 	}
-	r.Unserved(fmt.Sprintf("Kyverno has no %s of %s", kind.Kind, kind.APIVersion()), "expected apiVersion: "+strings.Join(expected, ", "), expected[0])
+	r.Unserved(fmt.Sprintf("Kyverno has no %s of %s", kind.Kind, kind.APIVersion()), "expected apiVersion: "+strings.Join(expected, ", "), cmp.Or(source.Nearest(kind.APIVersion(), expected), expected[0]))
 	return false
 }
 

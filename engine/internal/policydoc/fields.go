@@ -39,7 +39,14 @@ func (r *Reader) UnknownField(n policy.Node, name string, known []string) {
 func (r *Reader) Name() string {
 	n := r.Root.At("metadata", "name")
 	if n.Text() == "" {
-		r.Required(n, "name or generateName is required")
+		d := source.Errorf(r.Document.At(n.Path), "policy-invalid", "Required value: name or generateName is required")
+		metadata := r.Root.At("metadata")
+		for _, key := range slices.Sorted(maps.Keys(metadata.Object())) {
+			if source.Misspelt(key, []string{"name"}) != "" && key != "name" {
+				d = d.AdvisedAt(r.Document.Key(metadata.Path.Key(key)), source.Meant(key, "name"))
+			}
+		}
+		r.Report(d, n.Path)
 		return ""
 	}
 	advice := source.Advice{}

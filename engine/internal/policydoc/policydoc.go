@@ -122,16 +122,33 @@ func (r *Reader) Unchosen(n policy.Node, supported ...string) {
 		r.Required(n, "")
 		return
 	}
-	r.Advise(n.Path, "policy-invalid", "Required value", "write "+n.Key()+": "+source.Alternatives(supported))
+	d := source.Errorf(r.Document.At(n.Path), "policy-invalid", "Required value").With("write " + n.Key() + ": " + source.Alternatives(supported))
+	for _, value := range supported {
+		d = r.Document.Put(d, n.Path, value)
+	}
+	r.Report(d, n.Path)
 }
 
 // Unsupported reports a value that is not one of the supported values.
 func (r *Reader) Unsupported(n policy.Node, supported ...string) {
+	r.unsupported(source.Errorf(r.Document.At(n.Path), "policy-invalid", "Unsupported value: %q: supported values: %s", n.Text(), quotedList(supported)), n, supported)
+}
+
+func quotedList(supported []string) string {
 	quoted := make([]string, len(supported))
 	for i, s := range supported {
 		quoted[i] = strconv.Quote(s)
 	}
-	d := source.Errorf(r.Document.At(n.Path), "policy-invalid", "Unsupported value: %q: supported values: %s", n.Text(), strings.Join(quoted, ", "))
+	return strings.Join(quoted, ", ")
+}
+
+// Unlike reports a text that is none of the supported ones with a message, and with the one that was probably meant or
+// else with advice.
+func (r *Reader) Unlike(n policy.Node, message, advice string, supported []string) {
+	r.unsupported(source.Errorf(r.Document.At(n.Path), "policy-invalid", "%s", message).With(advice), n, supported)
+}
+
+func (r *Reader) unsupported(d source.Diagnostic, n policy.Node, supported []string) {
 	if near := source.Nearest(n.Text(), supported); near != "" {
 		d = r.Document.Mended(d, n.Path, source.Meant(n.Text(), near).In(n.Text(), 0))
 	}
