@@ -132,8 +132,8 @@ var withoutFix = map[string]string{
 	resource-unknown context-failed context-ambiguous context-overridden context-cycle`,
 	"several mends are possible, and only the user knows which is meant": `bad-tag merge-conflict alias-cycle alias-bomb bad-merge not-an-object
 	bad-items too-deep manifest-defined-twice policy-defined-twice crd-invalid values-invalid mutators-conflict mutator-fails
-	number-rounded empty-parents value-shared atomic-list condition-unreachable always-true
-	mutation-refused changes-nothing order-dependent policies-fight never-applies always-false costly name-order not-idempotent controller-endless
+	number-rounded empty-parents value-shared atomic-list always-true
+	mutation-refused changes-nothing order-dependent policies-fight always-false costly name-order not-idempotent controller-endless
 	kyverno-differs exception-expires field-not-stored webhook-unpredicted target-failed tree-failed would-be-denied maybe-denied policy-warning failure-ignored
 	limit-object-size limit-expression limit-patch limit-foreach limit-targets policy-needs-flag value-not-written`,
 	"it is no mistake: nothing has to be done": `value-not-stored refusal-averted not-viewed policy-not-mutating rule-not-mutating

@@ -197,6 +197,9 @@ func (t *trouble) alignments(number int) (all []repairing) {
 // quotings returns the repairs that quote the value on a line, or write its backslash as an escape.
 func (t *trouble) quotings(number int) (all []repairing) {
 	line := t.line(number)
+	if m := badEscaped().FindStringSubmatchIndex(line); m != nil && number == t.at.Line && strings.Contains(line[:m[0]], `"`) {
+		return []repairing{t.insert(`Write \\ for the backslash`, number, m[0], `\`)}
+	}
 	if m := valueOf().FindStringSubmatchIndex(line); m != nil {
 		value, _, _ := strings.Cut(strings.ReplaceAll(line[m[2]:m[3]], "\t#", " #"), " #")
 		value = strings.TrimRight(value, " \t")
@@ -204,11 +207,6 @@ func (t *trouble) quotings(number int) (all []repairing) {
 			all = append(all, t.replace("Quote the value", number, m[2], len(value), quoted))
 		} else if ok {
 			all = append(all, t.replace("Quote the value", number, m[2], len(value), `"`+value+`"`))
-		}
-	}
-	if number == t.at.Line {
-		if m := badEscaped().FindStringSubmatchIndex(line); m != nil {
-			all = append(all, t.insert(`Write \\ for the backslash`, number, m[0], `\`))
 		}
 	}
 	return all

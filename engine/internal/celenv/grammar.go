@@ -52,17 +52,17 @@ func operatorChanges(text string) (m source.Mend) {
 			end = p.End + len(text[p.End:]) - len(strings.TrimLeft(text[p.End:], " ")) // !has(…)
 		}
 		m.Changes = append(m.Changes, source.Change{From: p.Start, To: end, New: operator})
-		title := fmt.Sprintf("Replace %s with %s", word, operator)
+		title := fmt.Sprintf("replace %s with %s", word, operator)
 		if operator == "" {
-			title = "Remove " + word
+			title = "remove " + word
 		}
 		if !slices.Contains(titles, title) {
 			titles = append(titles, title)
 		}
 	}
 	if len(titles) > 0 {
-		m.Title = strings.Join(titles, ", and ")
-		m.Advice = strings.ToLower(m.Title[:1]) + m.Title[1:]
+		m.Advice = strings.Join(titles, ", and ")
+		m.Title = "R" + m.Advice[1:]
 	}
 	return m
 }
