@@ -205,14 +205,15 @@ type troubled struct {
 	mends map[string]int
 }
 
-// add counts a mend. One with changes goes first.
+// add counts a mend. One with changes goes before the first one without.
 func (t *troubled) add(m source.Mend) {
 	t.mends[m.Title]++
-	if count := t.mends[m.Title]; m.Title != "" && count > t.most || t.most == 0 {
+	count := t.mends[m.Title]
+	switch {
+	case m.Title != "" && count > t.most:
+		t.mend, t.most = m, count
+	case len(t.all) == 0:
 		t.mend = m
-		if m.Title != "" {
-			t.most = count
-		}
 	}
 }
 
