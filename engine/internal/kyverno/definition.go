@@ -141,13 +141,15 @@ func (r *reader) failurePolicy(spec policy.Node) policy.Node {
 func (r *reader) rules(n policy.Node, d *definition) []*rule {
 	var written []*rule
 	var others []policy.Node
+	names := map[string]bool{}
 	for _, n := range n.Items() {
 		name := r.doc.String(n.At("name"))
 		if name == "" {
 			r.doc.Invalid(n.At("name"), "the field is required")
-		} else if slices.Contains(d.written, name) {
+		} else if names[name] {
 			r.doc.Invalid(n.At("name"), "there are two rules with this name")
 		}
+		names[name] = true
 		d.written = append(d.written, name)
 		if n.At("mutate").Given() {
 			written = append(written, newRule(d, name, n))
