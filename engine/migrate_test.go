@@ -160,8 +160,9 @@ func TestMigrateUnknownTarget(t *testing.T) {
 	}
 }
 
-// TestMigrateMapOfMaps checks a patch below a map whose values are maps, which an Object cannot have.
-func TestMigrateMapOfMaps(t *testing.T) {
+// TestMigrateCustom checks a patch below a map whose values are maps, which an Object cannot have, and fields
+// that may be null.
+func TestMigrateCustom(t *testing.T) {
 	read := func(name, text string) []*manifest.Stream {
 		stream, problems := manifest.Read(name, []byte(text))
 		if len(problems) > 0 {
@@ -170,17 +171,33 @@ func TestMigrateMapOfMaps(t *testing.T) {
 		return []*manifest.Stream{stream}
 	}
 	definition := read("crd.yaml", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: clusters.example.com}, spec: {group: example.com, scope: Namespaced, names: {kind: Cluster, plural: clusters},
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {pools: {type: object, additionalProperties: {type: object, properties: {size: {type: integer}, zone: {type: string}}}}}}}}}}]}}`)
-	policies := read("policy.yaml", `{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [example.com/v1/Cluster]}}]},
-  mutate: {patchStrategicMerge: {spec: {pools: {small: {size: 3}}}}}}]}}`)
-	manifests := read("manifest.yaml", `{apiVersion: example.com/v1, kind: Cluster, metadata: {name: c}, spec: {pools: {small: {zone: a}, large: {size: 9}}}}`)
-	migrated, problems := Migrate(MutatingPolicies, policies, definition, Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	proof, problems := Verify(context.Background(), policies, migrated, definition, manifests, Ordered, Options{})
-	if proof == nil || len(problems) > 0 || len(proof.Differences) > 0 || proof.Changed == 0 {
-		t.Errorf("%v %+v\n%s", problems, proof, manifest.Join(migrated))
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, required: [zone], properties: {zone: {type: string, nullable: true}, size: {type: string, nullable: true},
+    spec: {type: object, properties: {pools: {type: object, additionalProperties: {type: object, properties: {size: {type: integer}, zone: {type: string}}}}}}}}}}]}}`)
+	manifests := read("manifest.yaml", `{apiVersion: example.com/v1, kind: Cluster, metadata: {name: c}, zone: null, size: null, spec: {pools: {small: {zone: a}, large: {size: 9}}}}
+---
+{apiVersion: example.com/v1, kind: Cluster, metadata: {name: d}, zone: a, size: b}`)
+	for patch, refusal := range map[string]string{
+		"{spec: {pools: {small: {size: 3}}}}":                               "",
+		"{metadata: {labels: {a: '{{ request.object.zone }}'}}}":            "",
+		"{metadata: {labels: {a: '{{ request.object.zone || `\"b\"` }}'}}}": "",
+		"{metadata: {labels: {a: '{{ request.object.size || `\"b\"` }}'}}}": "",
+		"{metadata: {labels: {a: '{{ request.object.size }}'}}}":            "request.object.size, which is null or fails if it is missing",
+		"{metadata: {labels: {a: 'in {{ request.object.zone }}'}}}":         "a value as part of a text that may be null",
+		"{metadata: {finalizers: ['{{ request.object.zone }}']}}":           "an item of a list that may be null",
+	} {
+		policies := read("policy.yaml", `{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [example.com/v1/Cluster]}}]},
+  mutate: {patchStrategicMerge: `+patch+`}}]}}`)
+		migrated, problems := Migrate(MutatingPolicies, policies, definition, Options{})
+		if refusal != "" || len(problems) > 0 {
+			if refusal == "" || len(problems) != 1 || !strings.Contains(problems[0].Message, refusal) {
+				t.Errorf("%s: %v, not %q", patch, problems, refusal)
+			}
+			continue
+		}
+		proof, problems := Verify(context.Background(), policies, migrated, definition, manifests, Ordered, Options{})
+		if proof == nil || len(problems) > 0 || len(proof.Differences) > 0 || proof.Changed == 0 {
+			t.Errorf("%s: %v %+v\n%s", patch, problems, proof, manifest.Join(migrated))
+		}
 	}
 }
 

@@ -120,7 +120,8 @@ func (c code) field(key string) code {
 	sure = sure || c.path != nil && len(c.path.parts) == 0 && slices.Contains([]string{"apiVersion", "kind", "metadata"}, key)
 	next := c.part(part{key: key}, types, sure)
 	next.isNull, next.unclear = c.isNull && sure, c.unclear || c.isNull && c.mayMiss() && !sure
-	if c.path != nil && writtenAsNull(c.types, key) {
+	if some, always := writtenAsNull(c.types, key); some {
+		next.unclear = next.unclear || !always || c.mayMiss() && !c.isNull
 		return next.nullable()
 	}
 	return next
@@ -128,7 +129,7 @@ func (c code) field(key string) code {
 
 // nullable returns the value of a field that may be null.
 func (c code) nullable() code {
-	c.isNull, c.given = true, expr.Compare(c.maybe.OrValue(expr.Literal(nil)), "!=", expr.Literal(nil))
+	c.isNull, c.given = true, expr.Compare(c.orNull(), "!=", expr.Literal(nil))
 	c.maybe = expr.If(c.given, expr.Call("optional.of", c.x), expr.Call("optional.none"))
 	if c.kind == list {
 		c.orEmpty = &code{x: expr.If(c.given, c.x, expr.List()), kind: list, types: c.types}
@@ -198,12 +199,17 @@ func fieldTypes(types []*schema.Type, key string) (fields []*schema.Type, sure b
 	return fields, fields != nil && !slices.ContainsFunc(types, func(t *schema.Type) bool { return !t.Requires(key) })
 }
 
-// writtenAsNull reports whether a field may be null in the objects of a server, such as the rules of a Role.
-func writtenAsNull(types []*schema.Type, key string) bool {
-	return slices.ContainsFunc(types, func(t *schema.Type) bool {
+// writtenAsNull reports whether a field may be null in the objects of a server, such as the rules of a Role;
+// always says that it is never missing instead.
+func writtenAsNull(types []*schema.Type, key string) (some, always bool) {
+	always = true
+	for _, t := range types {
 		field := t.Declared(key)
-		return field != nil && (field.Nullable || field.Zero == schema.NilWritten && !field.Required)
-	})
+		isWritten := field != nil && field.Zero == schema.NilWritten && !field.Required
+		some = some || isWritten || field != nil && field.Nullable
+		always = always && (isWritten || t.Requires(key))
+	}
+	return some, always
 }
 
 // elementTypes returns the types of the values of a map, if all have one type.
@@ -265,7 +271,15 @@ func (c code) orEmptyList() code {
 	return code{x: c.maybe.OrValue(expr.List()), kind: list, types: c.types}
 }
 
-// asText returns the value as part of a text.
+// inText returns the value as part of a text.
+func (c code) inText() (code, error) {
+	if c.isNull && c.mayMiss() {
+		return code{}, noFormf("give a default with ||", "a value as part of a text that may be null")
+	}
+	return c.asText()
+}
+
+// asText returns the value as a text.
 func (c code) asText() (code, error) {
 	switch {
 	case c.isConstant:
@@ -278,8 +292,6 @@ func (c code) asText() (code, error) {
 		return c, nil
 	case c.kind == list || c.kind == object || c.kind == mixed:
 		return code{}, noFormf("select the field that matters", "a list or a map as part of a text, as JSON")
-	case c.isNull && c.mayMiss():
-		return code{}, noFormf("give a default with ||", "a value as part of a text that may be null")
 	}
 	return code{x: expr.Call("string", c.x), kind: text}, nil
 }

@@ -58,15 +58,15 @@ func (s *scope) value(value any) (any, error) {
 		for i, item := range value {
 			var err error
 			items[i], err = s.value(item)
+			if _, ok := isNull(items[i]); ok && err == nil {
+				err = noFormf("give it a default with ||", "an item of a list that may be null")
+			}
 			problems = errors.Join(problems, within(err, change.Index(i)))
 		}
 		return items, problems
 	case map[string]any:
 		pairs, err := collect(sortedKeys(value), func(key string) (pair, error) {
-			name, err := s.text(key)
-			if err == nil {
-				name, err = name.asText()
-			}
+			name, err := s.key(key)
 			if err != nil {
 				return pair{}, within(inKey(err), change.Key(key))
 			}
@@ -109,6 +109,15 @@ func (s *scope) failing(value any) (found []code, err error) {
 	return found, err
 }
 
+// key converts the key of a map.
+func (s *scope) key(written string) (code, error) {
+	name, err := s.text(written)
+	if err != nil {
+		return code{}, err
+	}
+	return name.inText()
+}
+
 // text converts a string with variables. A variable that is the whole string keeps its type.
 func (s *scope) text(written string) (code, error) {
 	switch {
@@ -137,7 +146,7 @@ func (s *scope) joined(written string, found [][]int) (code, error) {
 		c, err := s.expression(written[at[0]+2 : at[1]-2])
 		if isWhole := at[0] == 0 && at[1] == len(written); err == nil && !isWhole {
 			s.rule.needs(c)
-			c, err = c.asText()
+			c, err = c.inText()
 		}
 		return c, inText(err, at[0]+2)
 	})
@@ -175,7 +184,7 @@ func (s *scope) quoted(written string) (text string, original func(int) int, wit
 		begin, end := at[0], at[1]
 		c, err := s.expression(written[at[4]:at[5]])
 		if err == nil {
-			c, err = c.asText()
+			c, err = c.inText()
 		}
 		if err != nil {
 			return "", nil, nil, inText(err, original(at[4]))

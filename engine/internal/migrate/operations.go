@@ -109,7 +109,7 @@ func (p patchText) texts(value, written any, path change.Path) (any, error) {
 		if slices.Contains(p.inserted, p.nested.Offset(path, 0)-1) {
 			return value, nil
 		}
-		text, err := value.asText()
+		text, err := value.inText()
 		return text, within(err, path[2:]...)
 	case int64, float64, bool: // a constant of the context
 		if _, isText := written.(string); isText {
@@ -273,7 +273,7 @@ func (c *converter) pointed(s *scope, pointer string, l *loop, isNew bool) (code
 			return code{}, inText(noFormf("name a key", "an empty key, which Kyverno takes for null"), key.at)
 		}
 		isLast := i == len(keys)-2
-		if !isLast && writtenAsNull(at.types, key.text) {
+		if some, _ := writtenAsNull(at.types, key.text); some && !isLast {
 			return code{}, inText(noFormf("write the whole value, in a rule with a precondition", "a path through %s, which a server writes as null if it is missing", key.text), key.at)
 		}
 		var err error
@@ -326,7 +326,7 @@ func (c *converter) step(s *scope, at code, key string, isLast, isNew bool) (cod
 		if at.kind == list {
 			return code{}, noFormf("", "the place %s in a list, which may be no number", key)
 		}
-		if x, err = x.asText(); err != nil {
+		if x, err = x.inText(); err != nil {
 			return code{}, err
 		}
 		if slices.ContainsFunc(x.x.Lists(), func(part expr.Expr) bool { _, isConstant := part.Constant(); return !isConstant && !isPlainName(part) }) {

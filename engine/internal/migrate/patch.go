@@ -329,10 +329,7 @@ func (b *builder) field(s *scope, n *node, at patched, key string, pattern any) 
 	case anchor == kyverno.Equality || anchor == kyverno.Negation || anchor == kyverno.Existence:
 		return noFormf("write ( ), +( ) or <( ), or a precondition", "the anchor %s( ) in a patch, which Kyverno writes into the object", anchor)
 	}
-	name, err := s.text(bare)
-	if err == nil {
-		name, err = name.asText()
-	}
+	name, err := s.key(bare)
 	if err != nil {
 		return inKey(inText(err, begin))
 	}
