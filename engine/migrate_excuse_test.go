@@ -32,6 +32,7 @@ func excusesOf(policies []*manifest.Stream, warnings []source.Diagnostic) (excus
 			}
 			part, _ := path.Get(any(d.Object()))
 			if i := slices.Index(path, change.Key("patchStrategicMerge")); i >= 0 {
+				part, path = wholeList(d.Object(), part, path)
 				excuses = append(excuses, excuse{d.Name(), leaves(part, placeOf(path[i+1:]))})
 				continue
 			}
@@ -42,6 +43,29 @@ func excusesOf(policies []*manifest.Stream, warnings []source.Diagnostic) (excus
 		}
 	}
 	return excuses
+}
+
+// wholeList returns the path of the first list without names in a path, which a patch replaces as a whole,
+// without its items; or the part at the path.
+func wholeList(object, part any, path change.Path) (any, change.Path) {
+	for i, step := range path {
+		item, _ := path[:min(i+1, len(path))].Get(object)
+		members, _ := item.(map[string]any)
+		if step.IsIndex() && slices.Contains(path[:i], change.Key("patchStrategicMerge")) && !hasName(members) {
+			return nil, path[:i]
+		}
+	}
+	return part, path
+}
+
+// hasName reports whether an item of a patch has a name, or the condition that it has one.
+func hasName(item map[string]any) bool {
+	for key := range item {
+		if _, bare := kyverno.ParseAnchor(key); bare == "name" {
+			return true
+		}
+	}
+	return false
 }
 
 // anyKey is a key that is computed.

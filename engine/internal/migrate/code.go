@@ -227,6 +227,9 @@ func itemTypes(types []*schema.Type) []*schema.Type { return below(types, (*sche
 // mayMiss reports whether the value may be missing, or null.
 func (c code) mayMiss() bool { return !c.maybe.IsZero() || !c.given.IsZero() }
 
+// isScalar reports whether the value is surely no list and no map.
+func (c code) isScalar() bool { return c.kind == text || c.kind == number || c.kind == boolean }
+
 // present returns a condition that the value exists and is not null.
 func (c code) present() expr.Expr {
 	switch {

@@ -351,7 +351,7 @@ func (s *scope) name(name string) (code, error) {
 	case s.current != nil && s.current.isRoot():
 		return code{}, noFormf("name the fields that matter", "%s as a whole", s.current.root())
 	case s.current != nil:
-		if k := s.current.kind; k == text || k == number || k == boolean || k == list {
+		if s.current.isScalar() || s.current.kind == list {
 			return code{}, noFormf("", "the field %s of a value that has no fields", name)
 		}
 		return s.current.field(name), nil

@@ -20,6 +20,8 @@ import (
 type effect struct {
 	at    []string
 	value expr.Expr
+	// isUndeclared says that a server drops the value, or a part of it.
+	isUndeclared bool
 }
 
 const (
@@ -298,7 +300,28 @@ func mergedRules(rules []*converter) (policies []*converter, refused *converter)
 			written.add(e.at, policyEffect{into, e})
 		}
 	}
+	for _, c := range policies {
+		if i := slices.IndexFunc(policies, c.spoils); i >= 0 {
+			_ = c.refuse(c.rule.Root.Path, fmt.Sprintf("the rule writes a field that a server drops, with which the ApplyConfiguration of rule %s fails", policies[i].rule.Name), "leave the field out")
+			return nil, c
+		}
+	}
 	return policies, nil
+}
+
+// spoils reports whether a rule writes a field that no server has, and another one has an ApplyConfiguration
+// that may follow.
+func (c *converter) spoils(other *converter) bool {
+	from := slices.IndexFunc(c.mutations, func(m mutation) bool {
+		return slices.ContainsFunc(m.writes, func(e effect) bool { return e.isUndeclared })
+	})
+	if from < 0 || !c.meets(other) {
+		return false
+	}
+	if other != c {
+		from = 0
+	}
+	return slices.ContainsFunc(other.mutations[from:], func(m mutation) bool { return m.patchType == applyConfiguration })
 }
 
 // placeEffects are the effects of policies by their places, so that a rule is compared only with effects on

@@ -38,7 +38,7 @@ func effectsOn(leaves []*node) (all []effect) {
 	for _, n := range leaves {
 		e := effect{at: n.at.path.place()}
 		if n.isLeaf {
-			e.value = exprOf(n.value)
+			e.value, e.isUndeclared = exprOf(n.value), holdsUndeclared(n.value, first(n.at.types))
 		}
 		all = append(all, e)
 	}
@@ -224,7 +224,8 @@ func (c *converter) split(n *node) (applied, patched *node) {
 	}
 	for _, f := range n.fields {
 		a, p := (*node)(nil), f.node
-		if f.key.isConstant && (!f.add || isScalar(f.node)) && !f.mayDelete() {
+		isNullKept := f.add && !f.node.at.given.IsZero()
+		if f.key.isConstant && (!f.add || isScalar(f.node)) && !isNullKept && !f.mayDelete() {
 			a, p = c.split(f.node)
 		}
 		applied, patched = applied.with(n.at, f, a), patched.with(n.at, f, p)

@@ -9,6 +9,7 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jsonpatch"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 )
@@ -161,8 +162,25 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop, written 
 		inputs = []expr.Expr{eachOf(indexes(l.items()), "i", condition, exprOf(value))}
 	}
 	// If an operation adds or removes an item, the whole list counts.
-	c.addPatch(x, expr.True, "", []effect{{at: at.path.place(), value: x}})
+	c.addPatch(x, expr.True, "", []effect{{at.path.place(), x, c.drops(at.path, value)}})
 	return inputs, nil
+}
+
+// drops reports whether a server drops a value at a path, or a part of it.
+func (c *converter) drops(p *path, value any) bool {
+	return slices.ContainsFunc(c.changed().types, func(t *schema.Type) bool {
+		for _, part := range p.parts {
+			switch {
+			case part.isItem:
+				t = t.ItemType()
+			case lacks(t, part.key):
+				return true
+			default:
+				t = t.FieldType(part.key)
+			}
+		}
+		return holdsUndeclared(value, t)
+	})
 }
 
 // created creates the missing parents of what a foreach adds, if they do not belong to an element,

@@ -288,8 +288,14 @@ func (b *builder) fields(s *scope, at patched, pattern map[string]any) (*node, e
 func (b *builder) leaf(s *scope, at patched, value any) (*node, error) {
 	value, err := b.scope(s, at).value(value)
 	isText := func(t *schema.Type) bool { return t != nil && t.Scalar == schema.String }
-	if c, ok := value.(code); ok && (c.kind == number || c.kind == boolean) && slices.ContainsFunc(at.at.types, isText) {
+	c, ok := value.(code)
+	switch {
+	case !ok:
+		return &node{at: at.at, value: value, isLeaf: true}, err
+	case (c.kind == number || c.kind == boolean) && slices.ContainsFunc(at.at.types, isText):
 		return nil, noFormf("write to_string(…) around it", "a number or a boolean for the text %s, which Kyverno makes a text only if the object has one already", at.at.x)
+	case (c.kind == object || c.kind == list) && at.at.isScalar():
+		return nil, noFormf("write a single value", "a map or a list for %s, which is a single value", at.at.x)
 	}
 	return &node{at: at.at, value: value, isLeaf: true}, err
 }
@@ -371,16 +377,26 @@ func (n *node) add(f field) {
 // condition adds a condition. If its pattern only adds missing values, it adds these to the
 // node.
 func (b *builder) condition(s *scope, n *node, member patched, name code, pattern any) error {
-	n.conditions = append(n.conditions, member.at.path.present())
 	if adding, _ := pattern.(map[string]any); len(adding) > 0 && onlyAdds(adding) {
+		n.conditions = append(n.conditions, member.at.path.present())
+		if key := b.path[0].Key; len(b.path) == 1 { // which Kyverno writes with its anchor, and a server drops
+			if slices.ContainsFunc(n.at.types, func(t *schema.Type) bool { return !lacks(t, key) }) {
+				return noFormf("write +( ) without the condition around it", "+( ) in a condition at the root of a patch, which Kyverno writes into the field %s", key)
+			}
+			return nil
+		}
 		child, err := b.fields(s, member, adding)
 		if err == nil {
 			n.add(field{key: name, node: child})
 		}
 		return err
 	}
+	present := member.at.present()
+	if pattern == nil {
+		present = member.at.path.present() // null is compared, too
+	}
 	x, err := b.scope(s, member).pattern(member.at, pattern)
-	n.conditions = append(n.conditions, x)
+	n.conditions = append(n.conditions, present, x)
 	return err
 }
 
@@ -402,8 +418,7 @@ func (b *builder) scope(s *scope, at patched) *scope {
 
 // node returns the node of any value.
 func (b *builder) node(s *scope, at patched, pattern any) (*node, error) {
-	k, own := literal(pattern).kind, at.at.kind
-	if (k == object || k == list) && (own == text || own == number || own == boolean) {
+	if k := literal(pattern).kind; (k == object || k == list) && at.at.isScalar() {
 		return nil, noFormf("write a single value", "a map or a list for %s, which is a single value", at.at.x)
 	}
 	switch pattern := pattern.(type) {

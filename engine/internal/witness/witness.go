@@ -45,8 +45,9 @@ func factsOf(x expr.Expr) []fact {
 	return f.found
 }
 
+// note notes values of a field, unless it says what the object is.
 func (f *factFinder) note(path []string, values ...any) {
-	if len(path) == 0 {
+	if len(path) == 0 || path[0] == "apiVersion" || path[0] == "kind" {
 		return
 	}
 	for _, value := range values {
