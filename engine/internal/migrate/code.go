@@ -423,6 +423,12 @@ type pair struct {
 	value any
 }
 
+// name returns the key; "" if it is computed.
+func (p pair) name() string {
+	name, _ := p.key.constant.(string)
+	return name
+}
+
 // isNull reports whether a value may be null, so that a patch leaves it out.
 func isNull(value any) (code, bool) {
 	c, ok := value.(code)

@@ -126,9 +126,6 @@ func (l *loop) all(list, condition expr.Expr) expr.Expr {
 	if l.entry.At("order").Text() == "Descending" {
 		all = all.Call("reverse")
 	}
-	if isOne, operation, ok := only(list); ok {
-		return eachOf(all, "i", expr.And(condition, isOne), operation)
-	}
 	return forEach(all, condition, list)
 }
 

@@ -460,14 +460,11 @@ func (s *scope) either(n jmespath.Node) (code, error) {
 		}
 		first = first.Children[1]
 	}
-	left, err := s.valued(first)
+	operands, err := collect([]jmespath.Node{first, n.Children[1]}, s.valued)
 	if err != nil {
 		return code{}, err
 	}
-	right, err := s.valued(n.Children[1])
-	if err != nil {
-		return code{}, err
-	}
+	left, right := operands[0], operands[1]
 	if right.isConstant && right.constant == nil {
 		return code{}, noFormf("give another default", "null in place of a value")
 	}

@@ -278,7 +278,7 @@ func (c *converter) guardMutations() error {
 // they match other kinds. A rule that cannot be merged
 // is refused.
 func mergedRules(rules []*converter) (policies []*converter, refused *converter) {
-	written := &placeEffects{}
+	written := &placeEffects{map[string][]policyEffect{}, map[string][]policyEffect{}}
 	for _, rule := range rules {
 		into := -1
 		for _, i := range written.before(rule, policies) {
@@ -297,7 +297,7 @@ func mergedRules(rules []*converter) (policies []*converter, refused *converter)
 			return nil, rule
 		}
 		for _, e := range effects {
-			written.add(e.at, policyEffect{into, e})
+			written.add(policyEffect{into, e})
 		}
 	}
 	for _, c := range policies {
@@ -327,9 +327,8 @@ func (c *converter) spoils(other *converter) bool {
 // placeEffects are the effects of policies by their places, so that a rule is compared only with effects on
 // places that it reads or writes.
 type placeEffects struct {
-	// here are the effects on the place itself, below those on its parts.
-	here  []policyEffect
-	below map[string]*placeEffects
+	// at are the effects on a place itself, within those on the place and on its parts.
+	at, within map[string][]policyEffect
 }
 
 // policyEffect is an effect of the policy with an index.
@@ -338,52 +337,38 @@ type policyEffect struct {
 	effect effect
 }
 
-func (w *placeEffects) add(at []string, by policyEffect) {
-	if len(at) == 0 {
-		w.here = append(w.here, by)
-		return
+func (w *placeEffects) add(by policyEffect) {
+	for n := range len(by.effect.at) + 1 {
+		key := placeKey(by.effect.at[:n])
+		w.within[key] = append(w.within[key], by)
 	}
-	below := w.below[at[0]]
-	if below == nil {
-		below = &placeEffects{}
-		if w.below == nil {
-			w.below = map[string]*placeEffects{}
-		}
-		w.below[at[0]] = below
-	}
-	below.add(at[1:], by)
+	key := placeKey(by.effect.at)
+	w.at[key] = append(w.at[key], by)
 }
 
-// overlapping calls visit for the effects on places that overlap a place.
-func (w *placeEffects) overlapping(at []string, visit func(policyEffect)) {
-	for _, by := range w.here {
-		visit(by)
+// placeKey returns a text that no other place has.
+func placeKey(place []string) string { return fmt.Sprintf("%q", place) }
+
+// overlapping returns the effects on places that overlap a place.
+func (w *placeEffects) overlapping(place []string) (all []policyEffect) {
+	for n := range len(place) {
+		all = append(all, w.at[placeKey(place[:n])]...)
 	}
-	if len(at) > 0 {
-		if below := w.below[at[0]]; below != nil {
-			below.overlapping(at[1:], visit)
-		}
-		return
-	}
-	for _, below := range w.below {
-		below.overlapping(nil, visit)
-	}
+	return append(all, w.within[placeKey(place)]...)
 }
 
 // before returns the indexes, in order, of the policies that a rule must follow.
 func (w *placeEffects) before(rule *converter, policies []*converter) (indexes []int) {
-	follows := map[int]bool{}
-	visit := func(by policyEffect) {
-		if !follows[by.policy] && rule.meets(policies[by.policy]) && rule.follows(by.effect) {
-			follows[by.policy] = true
-		}
-	}
+	var places [][]string
 	for _, own := range rule.writes() {
-		w.overlapping(own.at, visit)
+		places = append(places, own.at)
 	}
-	for _, places := range rule.placesRead() {
-		for _, place := range places {
-			w.overlapping(place, visit)
+	follows := map[int]bool{}
+	for _, place := range slices.Concat(places, slices.Concat(rule.placesRead()...)) {
+		for _, by := range w.overlapping(place) {
+			if !follows[by.policy] && rule.meets(policies[by.policy]) && rule.follows(by.effect) {
+				follows[by.policy] = true
+			}
 		}
 	}
 	return slices.Sorted(maps.Keys(follows))

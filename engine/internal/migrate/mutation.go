@@ -38,7 +38,7 @@ func effectsOn(leaves []*node) (all []effect) {
 	for _, n := range leaves {
 		e := effect{at: n.at.path.place()}
 		if n.isLeaf {
-			e.value, e.isUndeclared = exprOf(n.value), holdsUndeclared(n.value, first(n.at.types))
+			e.value, e.isUndeclared = exprOf(n.value), holds(n.value, first(n.at.types), isUndeclared)
 		}
 		all = append(all, e)
 	}
@@ -268,10 +268,10 @@ func (c *converter) canApply(n *node) bool {
 	switch {
 	case n.gone || n.union || t == nil || t.Preserve || t.Scalar == schema.Untyped:
 		return false
-	case n.isLeaf && holdsUndeclared(n.value, t): // which only a JSON Patch can write
+	case n.isLeaf && holds(n.value, t, isUndeclared): // which only a JSON Patch can write
 		return false
 	case n.isLeaf:
-		return isScalar(n) || (!t.IsList || t.List == schema.Atomic) && !(c.isNative && holdsAtomic(n.value, t))
+		return isScalar(n) || (!t.IsList || t.List == schema.Atomic) && !(c.isNative && holds(n.value, t, isAtomic))
 	case n.items != nil:
 		return c.canApplyItems(n)
 	case n.fields == nil:
@@ -281,36 +281,26 @@ func (c *converter) canApply(n *node) bool {
 	return patched == nil
 }
 
-// holdsUndeclared reports whether a value has a field that a server drops.
-func holdsUndeclared(value any, t *schema.Type) bool {
+// holds reports whether a map or list in a value, or the value itself, has a property.
+func holds(value any, t *schema.Type, property func(value any, t *schema.Type) bool) bool {
 	switch value := value.(type) {
 	case keyed:
-		return slices.ContainsFunc(value, func(p pair) bool {
-			key, _ := p.key.constant.(string)
-			return lacks(t, key) || holdsUndeclared(p.value, t.FieldType(key))
-		})
+		return property(value, t) || slices.ContainsFunc(value, func(p pair) bool { return holds(p.value, t.FieldType(p.name()), property) })
 	case []any:
-		return slices.ContainsFunc(value, func(item any) bool { return holdsUndeclared(item, t.ItemType()) })
+		return property(value, t) || slices.ContainsFunc(value, func(item any) bool { return holds(item, t.ItemType(), property) })
 	}
 	return false
 }
 
-// holdsAtomic reports whether a value has an atomic list, map or struct, which API servers
-// refuse in an ApplyConfiguration.
-func holdsAtomic(value any, t *schema.Type) bool {
-	switch value := value.(type) {
-	case keyed:
-		for _, p := range value {
-			key, _ := p.key.constant.(string)
-			if holdsAtomic(p.value, t.FieldType(key)) {
-				return true
-			}
-		}
-		return t == nil || t.AtomicMap
-	case []any:
-		return t == nil || t.IsList && t.List == schema.Atomic
-	}
-	return false
+// isUndeclared reports whether a map has a field that a server drops.
+func isUndeclared(value any, t *schema.Type) bool {
+	fields, _ := value.(keyed)
+	return slices.ContainsFunc(fields, func(p pair) bool { return lacks(t, p.name()) })
+}
+
+// isAtomic reports an atomic list, map or struct, which API servers refuse in an ApplyConfiguration.
+func isAtomic(_ any, t *schema.Type) bool {
+	return t == nil || t.AtomicMap || t.IsList && t.List == schema.Atomic
 }
 
 func (c *converter) canApplyItems(n *node) bool {
@@ -401,7 +391,7 @@ func (c *converter) valueLiteral(value any, t *schema.Type, name string) expr.Ex
 		}
 		var entries []expr.Entry
 		for _, p := range value {
-			key, _ := p.key.constant.(string)
+			key := p.name()
 			entries = append(entries, entry(key, p.value, func() expr.Expr { return c.valueLiteral(p.value, t.FieldType(key), name+"."+key) }))
 		}
 		return expr.Struct(name, entries...)
@@ -466,8 +456,8 @@ func listIf(condition, list expr.Expr) expr.Expr { return expr.If(condition, lis
 
 // forEach returns the operations for all indexes that meet a condition.
 func forEach(indexes, condition, list expr.Expr) expr.Expr {
-	if items, isWritten := list.Items(); isWritten && len(items) == 1 {
-		return eachOf(indexes, "i", condition, items[0])
+	if isOne, operation, ok := only(list); ok && !operation.IsZero() {
+		return eachOf(indexes, "i", expr.And(condition, isOne), operation)
 	}
 	return eachOf(indexes, "i", condition, list).Call("flatten")
 }

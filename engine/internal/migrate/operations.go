@@ -179,7 +179,7 @@ func (c *converter) drops(p *path, value any) bool {
 				t = t.FieldType(part.key)
 			}
 		}
-		return holdsUndeclared(value, t)
+		return holds(value, t, isUndeclared)
 	})
 }
 
