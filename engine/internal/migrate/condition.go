@@ -15,20 +15,15 @@ import (
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
-// condition is a condition of a policy.
+// condition is a condition of a policy, or a variable.
 type condition struct {
 	name string
 	x    expr.Expr
-}
-
-// tested is a converted condition.
-type tested struct {
-	x expr.Expr
-	// mayFail says that the condition may be an error, which denies the object.
+	// mayFail says that a precondition may be an error, which denies the object.
 	mayFail bool
 }
 
-func mayFail(t tested) bool { return t.mayFail }
+func mayFail(c condition) bool { return c.mayFail }
 
 // preconditions converts preconditions. Those in any become one condition. Kyverno evaluates conditions in
 // their order, and errors of those that it evaluates count, but to CEL false is stronger than an error.
@@ -38,10 +33,10 @@ func (s *scope) preconditions(n policy.Node) ([]expr.Expr, error) {
 	if one := firstOf(any); !expr.Equal(one.x, expr.True) {
 		switch {
 		case !slices.ContainsFunc(all, mayFail):
-			all = append([]tested{one}, all...)
+			all = append([]condition{one}, all...)
 		case one.mayFail: // a list evaluates both
 			both := expr.List(one.x, expr.And(inOrder(all)...))
-			all = []tested{{both.Over("all", "holds", expr.Ident("holds")), true}}
+			all = []condition{{x: both.Over("all", "holds", expr.Ident("holds")), mayFail: true}}
 		default: // a false one must not hide the errors of the others
 			all = append(all, one)
 		}
@@ -51,23 +46,23 @@ func (s *scope) preconditions(n policy.Node) ([]expr.Expr, error) {
 
 // firstOf returns the condition that one of several holds, of which those after it are not evaluated; true of
 // none.
-func firstOf(any []tested) tested {
+func firstOf(any []condition) condition {
 	if len(any) == 0 {
-		return tested{x: expr.True}
+		return condition{x: expr.True}
 	}
 	fails := slices.ContainsFunc(any, mayFail)
 	if !slices.ContainsFunc(any[:len(any)-1], mayFail) {
-		return tested{expr.Or(expressions(any)...), fails}
+		return condition{x: expr.Or(expressions(any)...), mayFail: fails}
 	}
 	x := any[len(any)-1].x
 	for _, t := range slices.Backward(any[:len(any)-1]) {
 		x = expr.If(t.x, expr.True, x)
 	}
-	return tested{x, fails}
+	return condition{x: x, mayFail: fails}
 }
 
 // inOrder returns conditions that all have to hold. Those after one that may fail are part of it.
-func inOrder(all []tested) []expr.Expr {
+func inOrder(all []condition) []expr.Expr {
 	xs := expressions(all)
 	i := slices.IndexFunc(all, mayFail)
 	if i < 0 || i == len(all)-1 {
@@ -80,10 +75,11 @@ func inOrder(all []tested) []expr.Expr {
 	return append(xs[:i], x)
 }
 
-func expressions(all []tested) []expr.Expr {
+// expressions returns the expressions of conditions.
+func expressions(all []condition) []expr.Expr {
 	xs := make([]expr.Expr, len(all))
-	for i, t := range all {
-		xs[i] = t.x
+	for i, c := range all {
+		xs[i] = c.x
 	}
 	return xs
 }
@@ -101,7 +97,7 @@ func collect[T, R any](items []T, of func(T) (R, error)) (all []R, err error) {
 }
 
 // condition converts one condition. To Kyverno, a condition about null is false.
-func (s *scope) condition(n policy.Node) (tested, error) {
+func (s *scope) condition(n policy.Node) (condition, error) {
 	given := expr.True
 	operator := strings.ToLower(n.At("operator").Text())
 	s.rule.at = n.Path
@@ -119,14 +115,22 @@ func (s *scope) condition(n policy.Node) (tested, error) {
 		return c, s.rule.failed(n.At(name).Path, err)
 	})
 	if err != nil {
-		return tested{}, err
+		return condition{}, err
 	}
 	x, err := s.compare(operator, sides[0], sides[1])
 	fails := slices.ContainsFunc(sides, s.rule.mayFail)
 	if expr.Equal(x, expr.True) || expr.Equal(x, expr.False) { // the result does not depend on the values, but errors of these count
 		x = expr.If(succeed(slices.DeleteFunc(sides, func(c code) bool { return !s.rule.mayFail(c) })), x, expr.False)
 	}
-	return tested{expr.And(given, x), fails}, s.rule.failed(n.Path, err)
+	return condition{x: expr.And(given, x), mayFail: fails}, s.rule.failed(n.Path, err)
+}
+
+// not returns the opposite of a condition, unless there is an error.
+func not(x expr.Expr, err error) (expr.Expr, error) {
+	if err != nil {
+		return expr.Expr{}, err
+	}
+	return expr.Not(x), nil
 }
 
 func (s *scope) compare(operator string, key, value code) (expr.Expr, error) {
@@ -140,11 +144,7 @@ func (s *scope) compare(operator string, key, value code) (expr.Expr, error) {
 	case "equal", "equals":
 		return s.equals(key, value)
 	case "notequal", "notequals":
-		x, err := s.equals(key, value)
-		if err != nil {
-			return expr.Expr{}, err
-		}
-		return expr.Not(x), nil
+		return not(s.equals(key, value))
 	case "in", "anyin", "allin", "notin", "anynotin", "allnotin":
 		return s.contains(operator, key, value)
 	}
@@ -207,6 +207,15 @@ func (s *scope) equals(key, value code) (expr.Expr, error) {
 		return expr.Expr{}, errNever
 	}
 	return expr.Is(key.x, value.x), nil
+}
+
+// isText returns a test whether a text is equal to a written one.
+func (s *scope) isText(value code, written string) (expr.Expr, error) {
+	wanted, err := s.text(written)
+	if err != nil {
+		return expr.Expr{}, err
+	}
+	return s.equals(withKind(value, text), wanted)
 }
 
 // numbers warns that the rule depends on whether the numbers of the object are integers.
@@ -273,11 +282,10 @@ func (s *scope) contains(operator string, key, value code) (expr.Expr, error) {
 		if key.isConstant && (value.isConstant || wildcard.Has(fmt.Sprint(key.constant))) || key.kind == object {
 			return expr.Expr{}, errNever
 		}
-		x, err := s.among(key, value)
-		if err == nil && isNegative {
-			x = expr.Not(x)
+		if isNegative {
+			return not(s.among(key, value))
 		}
-		return x, err
+		return s.among(key, value)
 	}
 	x, err := s.among(key.each("k"), value)
 	switch {

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -173,17 +174,11 @@ func (s *scope) searched(value code, n policy.Node) (code, error) {
 }
 
 func (s *scope) configMap(n policy.Node) (code, error) {
-	name, err := s.text(n.At("name").Text())
+	of, err := collect([]string{cmp.Or(n.At("namespace").Text(), "default"), n.At("name").Text()}, s.text)
 	if err != nil {
 		return code{}, err
 	}
-	namespace := literal("default")
-	if given := n.At("namespace"); given.Given() {
-		if namespace, err = s.text(given.Text()); err != nil {
-			return code{}, err
-		}
-	}
-	return s.rule.lookup("Get", gvk.Resource{Version: "v1", Resource: "configmaps"}, namespace, name)
+	return s.rule.lookup("Get", gvk.Resource{Version: "v1", Resource: "configmaps"}, of[0], of[1])
 }
 
 // lookup returns a call that reads objects from the cluster. A namespaced policy can only read

@@ -156,7 +156,7 @@ func (c *converter) written() *constraints {
 func (c *converter) variable(name string, x expr.Expr) code {
 	name = identifier(name)
 	if !slices.ContainsFunc(c.variables, func(v condition) bool { return v.name == name }) {
-		c.variables = append(c.variables, condition{name, x})
+		c.variables = append(c.variables, condition{name: name, x: x})
 	}
 	return code{x: expr.Ident("variables").Select(name)}
 }

@@ -109,7 +109,7 @@ func (c *converter) exceptedBy() ([]condition, error) {
 	}
 	var conditions []condition
 	if !expr.Equal(matches, expr.True) {
-		conditions = append(conditions, condition{"match", matches})
+		conditions = append(conditions, condition{name: "match", x: matches})
 	}
 	return conditions, nil
 }

@@ -219,15 +219,11 @@ func (c *converter) identified(s *scope, target policy.Node) error {
 		if !field.Given() || isClustered {
 			continue
 		}
-		said, err := s.text(field.Text())
+		x, err := s.isText(c.changed().field("metadata").field(key), field.Text())
 		if err != nil {
 			return c.failed(field.Path, err)
 		}
-		x, err := s.equals(withKind(c.changed().field("metadata").field(key), text), said)
-		if err != nil {
-			return c.failed(field.Path, err)
-		}
-		matched.conditions = append(matched.conditions, condition{key, x})
+		matched.conditions = append(matched.conditions, condition{name: key, x: x})
 	}
 	return nil
 }
@@ -235,7 +231,7 @@ func (c *converter) identified(s *scope, target policy.Node) error {
 // numbered returns conditions with names: name-1, name-2 …
 func numbered(name string, all []expr.Expr) (conditions []condition) {
 	for i, x := range all {
-		conditions = append(conditions, condition{fmt.Sprintf("%s-%d", name, i+1), x})
+		conditions = append(conditions, condition{name: fmt.Sprintf("%s-%d", name, i+1), x: x})
 	}
 	return conditions
 }

@@ -571,11 +571,7 @@ func (s *scope) truth(n jmespath.Node) (expr.Expr, error) {
 		}
 		return expr.Or(both...), err
 	case jmespath.OpNot:
-		x, err := s.truth(n.Children[0])
-		if err != nil {
-			return expr.Expr{}, err
-		}
-		return expr.Not(x), nil
+		return not(s.truth(n.Children[0]))
 	case jmespath.OpCompare:
 		return s.comparison(n)
 	}

@@ -134,7 +134,7 @@ func (c *converter) blockConditions(n policy.Node, blocks []policy.Node, all boo
 		if err != nil {
 			return err
 		}
-		c.matched.conditions = append(c.matched.conditions, condition{"match", x})
+		c.matched.conditions = append(c.matched.conditions, condition{name: "match", x: x})
 	}
 	if !excluded.Given() {
 		return nil
@@ -154,7 +154,7 @@ func (c *converter) excludes(others []policy.Node, allOthers bool) error {
 		return err
 	}
 	if !expr.Equal(x, expr.False) {
-		c.matched.conditions = append(c.matched.conditions, condition{"exclude", expr.Not(x)})
+		c.matched.conditions = append(c.matched.conditions, condition{name: "exclude", x: expr.Not(x)})
 	}
 	return nil
 }
@@ -171,26 +171,21 @@ func (c *converter) blocks(blocks []policy.Node, all bool) (expr.Expr, error) {
 	return expr.Or(each...), err
 }
 
-func isEmptyBlock(n policy.Node) bool {
-	return len(n.At("resources").Object()) == 0 && len(n.At("subjects").Items())+len(n.At("roles").Items())+len(n.At("clusterRoles").Items()) == 0
+func isEmptyBlock(n policy.Node) bool { return len(n.At("resources").Object()) == 0 && !namesUsers(n) }
+
+func namesUsers(n policy.Node) bool {
+	return len(n.At("subjects").Items())+len(n.At("roles").Items())+len(n.At("clusterRoles").Items()) > 0
 }
 
 // hasMoreThanKinds reports whether any block has conditions besides its kinds.
 func hasMoreThanKinds(blocks []policy.Node) bool {
 	return slices.ContainsFunc(blocks, func(block policy.Node) bool {
-		resources := block.At("resources").Object()
-		_, hasKinds := resources["kinds"]
-		return len(resources) > 1 || !hasKinds || len(block.At("subjects").Items())+len(block.At("roles").Items())+len(block.At("clusterRoles").Items()) > 0
+		resources := block.At("resources")
+		return len(resources.Object()) > 1 || !resources.Has("kinds") || namesUsers(block)
 	})
 }
 
-func join(conditions []condition) expr.Expr {
-	var all []expr.Expr
-	for _, c := range conditions {
-		all = append(all, c.x)
-	}
-	return expr.And(all...)
-}
+func join(conditions []condition) expr.Expr { return expr.And(expressions(conditions)...) }
 
 // selects adds the resources of an entry of kinds to the rules.
 func (c *converter) selects(n policy.Node) error {
@@ -267,9 +262,9 @@ func (c *converter) selectors(resources policy.Node) {
 func (c *converter) block(n policy.Node, selected bool) (all []condition, err error) {
 	resources := n.At("resources")
 	if !selected {
-		all = append(all, condition{"kinds", c.kindsCondition(resources.At("kinds"))})
+		all = append(all, condition{name: "kinds", x: c.kindsCondition(resources.At("kinds"))})
 		if operations := resources.At("operations"); operations.Given() {
-			all = append(all, condition{"operations", amongPatterns(ofRequest("operation"), operations.Texts())})
+			all = append(all, condition{name: "operations", x: amongPatterns(ofRequest("operation"), operations.Texts())})
 		}
 	}
 	all = append(all, c.identity(resources)...)
@@ -288,7 +283,7 @@ func (c *converter) block(n policy.Node, selected bool) (all []condition, err er
 		}
 	}
 	users, err := c.users(n)
-	all = append(all, condition{"labels", labels}, condition{"namespace-labels", namespaceLabels}, condition{"users", users})
+	all = append(all, condition{name: "labels", x: labels}, condition{name: "namespace-labels", x: namespaceLabels}, condition{name: "users", x: users})
 	return slices.DeleteFunc(all, func(c condition) bool { return c.x.IsZero() || expr.Equal(c.x, expr.True) }), err
 }
 
@@ -301,13 +296,13 @@ func (c *converter) identity(resources policy.Node) (all []condition) {
 	}
 	name := metadata.field("name").orValue(metadata.field("generateName").orValue(literal("")))
 	if len(names) > 0 {
-		all = append(all, condition{"names", amongPatterns(name.x, names)})
+		all = append(all, condition{name: "names", x: amongPatterns(name.x, names)})
 	}
 	if namespaces := resources.At("namespaces").Texts(); len(namespaces) > 0 {
-		all = append(all, condition{"namespaces", amongPatterns(c.namespace(name), namespaces)})
+		all = append(all, condition{name: "namespaces", x: amongPatterns(c.namespace(name), namespaces)})
 	}
 	for _, key := range sortedKeys(resources.At("annotations").Object()) {
-		all = append(all, condition{"annotations", labeled(metadata.field("annotations"), key, resources.At("annotations", key).Text())})
+		all = append(all, condition{name: "annotations", x: labeled(metadata.field("annotations"), key, resources.At("annotations", key).Text())})
 	}
 	return all
 }

@@ -193,20 +193,17 @@ func (c *converter) placesRead() [][][]string {
 
 // conditions returns the conditions and variables of the rule.
 func (c *converter) conditions() []expr.Expr {
-	var all []expr.Expr
-	for _, named := range slices.Concat(c.matched.conditions, c.variables) {
-		all = append(all, named.x)
-	}
+	all := slices.Concat(c.matched.conditions, c.variables)
 	if c.matched.selector != nil {
-		all = append(all, c.selected().x)
+		all = append(all, c.selected())
 	}
-	return all
+	return expressions(all)
 }
 
 // selected returns the selector of the policy as a condition.
 func (c *converter) selected() condition {
 	x, _ := c.selector(c.object().field("metadata").field("labels"), policy.Node{Value: c.matched.selector})
-	return condition{"labels", x}
+	return condition{name: "labels", x: x}
 }
 
 // canJoin reports whether two rules can become one policy.

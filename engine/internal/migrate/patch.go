@@ -203,7 +203,7 @@ func (c *converter) addCondition(name string, x expr.Expr, values []code) {
 			return
 		}
 	}
-	matched.conditions = append(matched.conditions, condition{name, x})
+	matched.conditions = append(matched.conditions, condition{name: name, x: x})
 }
 
 // succeed returns a condition that holds unless one of some values is an error.
@@ -580,11 +580,7 @@ func (b *builder) some(s *scope, self code, pattern map[string]any) itemChange {
 		var conditions []expr.Expr
 		rest := pattern
 		if name, ok := pattern["name"].(string); ok { // a plain name selects
-			selected, err := s.text(name)
-			if err != nil {
-				return nil, within(err, change.Key("name"))
-			}
-			same, err := s.equals(withKind(item.field("name"), text), selected)
+			same, err := s.isText(item.field("name"), name)
 			if err != nil {
 				return nil, within(err, change.Key("name"))
 			}
