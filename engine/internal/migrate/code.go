@@ -129,8 +129,8 @@ func (c code) field(key string) code {
 
 // nullable returns the value of a field that may be null.
 func (c code) nullable() code {
-	c.isNull, c.given = true, expr.Compare(c.orNull(), "!=", expr.Literal(nil))
-	c.maybe = expr.If(c.given, expr.Call("optional.of", c.x), expr.Call("optional.none"))
+	c.isNull, c.given = true, expr.Compare(c.orValue(literal(nil)).x, "!=", expr.Literal(nil))
+	c.maybe = optionalIf(c.given, c.x)
 	if c.kind == list {
 		c.orEmpty = &code{x: expr.If(c.given, c.x, expr.List()), kind: list, types: c.types}
 	}
@@ -245,10 +245,15 @@ func (c code) present() expr.Expr {
 
 // optional returns the optional value. CEL does not know the type of an optional item.
 func (c code) optional() expr.Expr {
-	if c.maybe.IsOptionalItem() {
-		return expr.If(c.present(), expr.Call("optional.of", c.x), expr.Call("optional.none"))
+	if c.maybe.IsZero() || c.maybe.IsOptionalItem() {
+		return optionalIf(c.present(), c.x)
 	}
 	return c.maybe
+}
+
+// optionalIf returns the optional value that an expression has if a condition holds.
+func optionalIf(condition, x expr.Expr) expr.Expr {
+	return expr.If(condition, expr.Call("optional.of", x), expr.Call("optional.none"))
 }
 
 // orValue returns the value, or another value if it is missing.

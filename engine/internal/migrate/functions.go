@@ -241,7 +241,7 @@ func toNumber(arg code) (code, error) {
 		return code{}, noFormf("", "the number of a value that may not be a text")
 	}
 	isNumber, value := expr.And(arg.present(), arg.x.Call("matches", expr.Literal(decimal))), expr.Call("double", arg.x)
-	maybe := expr.If(isNumber, expr.Call("optional.of", value), expr.Call("optional.none"))
+	maybe := optionalIf(isNumber, value)
 	return code{x: value, maybe: maybe, given: isNumber, isNull: true, kind: number}, nil
 }
 
@@ -388,6 +388,6 @@ func imagePart(image expr.Expr, name string) (code, error) {
 
 // absentUnless returns a text that is missing unless a condition holds.
 func absentUnless(condition, x expr.Expr) code {
-	maybe := expr.If(condition, expr.Call("optional.of", x), expr.Call("optional.none"))
+	maybe := optionalIf(condition, x)
 	return code{x: maybe.Call("value"), maybe: maybe, kind: text}
 }

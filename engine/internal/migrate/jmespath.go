@@ -259,6 +259,15 @@ func (s *scope) valued(n jmespath.Node) (code, error) {
 	return c, err
 }
 
+// list converts a part of an expression that may be a list.
+func (s *scope) list(n jmespath.Node, advice, otherwise string) (code, error) {
+	c, err := s.valued(n)
+	if err == nil && c.kind != list && c.kind != anything {
+		err = noFormf(advice, "%s", otherwise)
+	}
+	return c, err
+}
+
 // atPart returns an error as an error in a part of an expression, unless it is in a part of this already.
 func atPart(err error, n jmespath.Node) error {
 	return moved(err, func(e *noForm) {
@@ -348,8 +357,6 @@ func (s *scope) name(name string) (code, error) {
 		return s.named(quoted)
 	case s.current != nil && s.current.isImageData():
 		return s.current.imageData(name)
-	case s.current != nil && s.current.isRoot():
-		return code{}, noFormf("name the fields that matter", "%s as a whole", s.current.root())
 	case s.current != nil:
 		if s.current.isScalar() || s.current.kind == list {
 			return code{}, noFormf("", "the field %s of a value that has no fields", name)
@@ -374,7 +381,7 @@ func (s *scope) name(name string) (code, error) {
 
 // named returns the field of the current value whose name another value is.
 func (s *scope) named(name code) (code, error) {
-	if s.current == nil || s.current.isRoot() || s.current.kind != object && s.current.kind != anything {
+	if s.current == nil || s.current.kind != object && s.current.kind != anything {
 		return code{}, noFormf("write the expression without variables within", "a name that comes from a variable")
 	}
 	key, err := name.asText()
@@ -529,13 +536,7 @@ func (c code) isOperation() bool { return expr.Equal(c.x, ofRequest("operation")
 
 // orMaybe returns the value or another one, which may be missing, too. Then the result is null.
 func (c code) orMaybe(other code) code {
-	optional := func(c code) expr.Expr {
-		if c.maybe.IsZero() {
-			return expr.Call("optional.of", c.x)
-		}
-		return c.optional()
-	}
-	both := expr.If(c.truth(), optional(c), optional(other))
+	both := expr.If(c.truth(), c.optional(), other.optional())
 	if c.kind == number || c.kind == object && other.kind == object {
 		both = c.optional().Call("or", other.optional())
 	}
@@ -622,8 +623,8 @@ func (s *scope) logic(n jmespath.Node) (code, error) {
 // comparison converts a comparison. A missing operand is null.
 func (s *scope) comparison(n jmespath.Node) (expr.Expr, error) {
 	operands, err := collect(n.Children, func(child jmespath.Node) (code, error) {
-		c, err := s.node(child)
-		if err == nil && (c.isRoot() || !c.given.IsZero() && c.maybe.IsZero()) {
+		c, err := s.valued(child)
+		if err == nil && !c.given.IsZero() && c.maybe.IsZero() {
 			err = noFormf("give a default with ||", "a comparison with a selection that may be null")
 		}
 		return c, err
@@ -636,7 +637,7 @@ func (s *scope) comparison(n jmespath.Node) (expr.Expr, error) {
 		s.numbers()
 	}
 	if n.Name == "==" || n.Name == "!=" {
-		return expr.Compare(a.orNull(), n.Name, b.orNull()), nil
+		return expr.Compare(a.orValue(literal(nil)).x, n.Name, b.orValue(literal(nil)).x), nil
 	}
 	if a.kind != number || b.kind != number {
 		return expr.Expr{}, noFormf("convert both to numbers with to_number()", "an order of values that may not be numbers")
@@ -646,11 +647,3 @@ func (s *scope) comparison(n jmespath.Node) (expr.Expr, error) {
 
 // isNumber reports whether a value is a number that an expression has, and not the object.
 func (c code) isNumber() bool { return c.kind == number && c.path == nil }
-
-// orNull returns the value, or null if it is missing.
-func (c code) orNull() expr.Expr {
-	if c.maybe.IsZero() {
-		return c.x
-	}
-	return c.maybe.OrValue(expr.Literal(nil))
-}

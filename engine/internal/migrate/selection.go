@@ -32,12 +32,9 @@ func (s *scope) values(n jmespath.Node) (code, error) {
 
 // projection converts a selection from all items of a list.
 func (s *scope) projection(n jmespath.Node) (code, error) {
-	left, err := s.node(n.Children[0])
-	switch {
-	case err != nil:
+	left, err := s.list(n.Children[0], "JMESPath selects nothing there; write a pipe before it: […] | [?…]", "a selection from a value that is no list")
+	if err != nil {
 		return code{}, err
-	case left.isRoot() || left.kind != list && left.kind != anything:
-		return code{}, noFormf("JMESPath selects nothing there; write a pipe before it: […] | [?…]", "a selection from a value that is no list")
 	}
 	name := elementName(left, s)
 	inner := s.at(left.each(name))
@@ -93,18 +90,15 @@ func (s *scope) flattened(n jmespath.Node) (code, error) {
 	case n.Op == jmespath.OpList:
 		return s.concatenated(n)
 	case n.Op == jmespath.OpSelect && n.Children[1].Op == jmespath.OpList:
-		left, err := s.node(n.Children[0])
-		if err != nil || left.isRoot() || left.mayMiss() {
+		left, err := s.valued(n.Children[0])
+		if err != nil || left.mayMiss() {
 			return code{}, cmp.Or(err, noFormf("give it a default with ||", "a list of fields of a value that may be missing"))
 		}
 		return s.at(left).concatenated(n.Children[1])
 	}
-	c, err := s.node(n)
+	c, err := s.list(n, "", "[] after a value that is no list")
 	if err != nil {
 		return code{}, err
-	}
-	if c.isRoot() || c.kind != list && c.kind != anything {
-		return code{}, noFormf("", "[] after a value that is no list")
 	}
 	if c.itemKind == list || slices.ContainsFunc(c.types, func(t *schema.Type) bool { return kindOfType(t.ItemType()) == list }) {
 		return c.orNullIfMissing(func(c code) code { return computed(c.x.Call("flatten"), list) }), nil
@@ -116,8 +110,8 @@ func (s *scope) flattened(n jmespath.Node) (code, error) {
 func (s *scope) concatenated(n jmespath.Node) (code, error) {
 	var types []*schema.Type
 	lists, err := collect(n.Children, func(child jmespath.Node) (expr.Expr, error) {
-		c, err := s.node(child)
-		if err == nil && (c.isRoot() || c.kind != list) {
+		c, err := s.valued(child)
+		if err == nil && c.kind != list {
 			err = noFormf("", "[…][] with operands that are no lists")
 		}
 		if err != nil {
@@ -135,8 +129,8 @@ func (s *scope) concatenated(n jmespath.Node) (code, error) {
 // listOf converts `[a, b]`.
 func (s *scope) listOf(n jmespath.Node) (code, error) {
 	items, err := collect(n.Children, func(child jmespath.Node) (any, error) {
-		c, err := s.node(child)
-		if err == nil && (c.isRoot() || c.mayMiss()) {
+		c, err := s.valued(child)
+		if err == nil && c.mayMiss() {
 			err = noFormf("give each a default with ||", "a list of values that may be missing")
 		}
 		return c, err
