@@ -271,20 +271,15 @@ func (c *converter) block(n policy.Node, selected bool) (all []condition, err er
 	isLeft := func(selector policy.Node) bool {
 		return selector.Given() && (!selected || kyverno.HasWildcards(selector))
 	}
-	var labels, namespaceLabels expr.Expr
 	if selector := resources.At("selector"); isLeft(selector) {
-		if labels, err = c.selector(c.object().field("metadata").field("labels"), selector); err != nil {
-			return nil, err
-		}
+		all = append(all, condition{name: "labels", x: c.labels(selector)})
 	}
 	if selector := resources.At("namespaceSelector"); isLeft(selector) {
-		if namespaceLabels, err = c.namespaceSelector(selector); err != nil {
-			return nil, err
-		}
+		all = append(all, condition{name: "namespace-labels", x: c.namespaceSelector(selector)})
 	}
 	users, err := c.users(n)
-	all = append(all, condition{name: "labels", x: labels}, condition{name: "namespace-labels", x: namespaceLabels}, condition{name: "users", x: users})
-	return slices.DeleteFunc(all, func(c condition) bool { return c.x.IsZero() || expr.Equal(c.x, expr.True) }), err
+	all = append(all, condition{name: "users", x: users})
+	return slices.DeleteFunc(all, func(c condition) bool { return expr.Equal(c.x, expr.True) }), err
 }
 
 // identity returns the conditions of a block about names, namespaces and annotations.
@@ -308,9 +303,14 @@ func (c *converter) identity(resources policy.Node) (all []condition) {
 }
 
 // namespaceSelector converts a selector of namespaces. It does not select Namespaces.
-func (c *converter) namespaceSelector(selector policy.Node) (expr.Expr, error) {
+func (c *converter) namespaceSelector(selector policy.Node) expr.Expr {
 	labels := expr.Ident("namespaceObject").Select("metadata").OptSelect("labels").OrValue(exprOf(keyed{}))
-	return c.selector(code{x: c.variable("namespaceLabels", labels).x, kind: object}, selector)
+	return labelsMeet(selector, code{x: c.variable("namespaceLabels", labels).x, kind: object})
+}
+
+// labels converts a selector of the object.
+func (c *converter) labels(selector policy.Node) expr.Expr {
+	return labelsMeet(selector, c.object().field("metadata").field("labels"))
 }
 
 // amongPatterns returns a test whether a text matches one of several patterns.
@@ -384,30 +384,24 @@ func labeled(labels code, key, value string) expr.Expr {
 	return all.Over("exists", "k", expr.And(matchesWildcard(k, key), matchesWildcard(all.Index(k), value)))
 }
 
-// selector converts a label selector.
-func (c *converter) selector(labels code, n policy.Node) (expr.Expr, error) {
+// labelsMeet converts a label selector.
+func labelsMeet(n policy.Node, labels code) expr.Expr {
 	var all []expr.Expr
 	for _, key := range sortedKeys(n.At("matchLabels").Object()) {
 		all = append(all, labeled(labels, key, n.At("matchLabels", key).Text()))
 	}
-	for _, e := range n.At("matchExpressions").Items() {
+	for _, e := range n.At("matchExpressions").Items() { // whose operators Kyverno has checked
 		member := labels.field(e.At("key").Text())
-		present := member.present()
-		values, _ := e.At("values").Value.([]any)
-		switch e.At("operator").Text() {
-		case "Exists":
-			all = append(all, present)
-		case "DoesNotExist":
-			all = append(all, expr.Not(present))
-		case "In":
-			all = append(all, expr.And(present, oneOf(member.x, values)))
-		case "NotIn":
-			all = append(all, expr.Or(expr.Not(present), expr.Not(oneOf(member.x, values))))
-		default:
-			return expr.Expr{}, c.refuse(e.Path, "the operator "+e.At("operator").Text(), "")
+		x := member.present()
+		if values, _ := e.At("values").Value.([]any); len(values) > 0 {
+			x = expr.And(x, oneOf(member.x, values))
 		}
+		if operator := e.At("operator").Text(); operator == "DoesNotExist" || operator == "NotIn" {
+			x = expr.Not(x)
+		}
+		all = append(all, x)
 	}
-	return expr.And(all...), nil
+	return expr.And(all...)
 }
 
 // oneOf returns a test whether a value is one of several constants.

@@ -202,8 +202,7 @@ func (c *converter) conditions() []expr.Expr {
 
 // selected returns the selector of the policy as a condition.
 func (c *converter) selected() condition {
-	x, _ := c.selector(c.object().field("metadata").field("labels"), policy.Node{Value: c.matched.selector})
-	return condition{name: "labels", x: x}
+	return condition{name: "labels", x: c.labels(policy.Node{Value: c.matched.selector})}
 }
 
 // canJoin reports whether two rules can become one policy.

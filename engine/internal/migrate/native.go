@@ -182,14 +182,13 @@ func reread(spec policy.Node) (found []policy.Node) {
 
 // usedBy returns the variables that an expression uses, and those that these use.
 func usedBy(x expr.Expr, variables map[string]expr.Expr, seen map[string]bool) (used []expr.Expr) {
-	for part := range x.All() {
-		root, steps, _ := part.AsChain()
-		if root != "variables" || len(steps) == 0 || seen[steps[0].Key] {
-			continue
-		}
-		seen[steps[0].Key] = true
-		if v := variables[steps[0].Key]; !v.IsZero() {
-			used = append(append(used, v), usedBy(v, variables, seen)...)
+	if x.IsZero() {
+		return nil
+	}
+	for _, field := range x.Fields("variables") {
+		if name := strings.Join(field[:min(1, len(field))], ""); !seen[name] {
+			seen[name] = true
+			used = append(append(used, variables[name]), usedBy(variables[name], variables, seen)...)
 		}
 	}
 	return used
