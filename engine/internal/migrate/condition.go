@@ -585,13 +585,8 @@ func compares(value code, pattern string) (expr.Expr, error) {
 }
 
 func inRange(value code, from, to string, outside bool) (expr.Expr, error) {
-	signs := []string{">=", "<="}
 	if outside {
-		signs = []string{"<", ">"}
+		return alternatives(value, "<"+from+" | >"+to)
 	}
-	ends, err := collect([]string{signs[0] + from, signs[1] + to}, func(end string) (expr.Expr, error) { return compares(value, end) })
-	if outside {
-		return expr.Or(ends...), err
-	}
-	return expr.And(ends...), err
+	return alternatives(value, ">="+from+" & <="+to)
 }

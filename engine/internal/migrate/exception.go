@@ -20,12 +20,10 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 	for _, n := range slices.Concat(spec.At("match", "any").Items(), spec.At("match", "all").Items()) {
 		if operations := n.At("resources", "operations"); operations.Given() {
 			_ = c.refuse(operations.Path, "the operations of an exception, which Kyverno does not compare", "leave them out, or write them as a condition")
-			return nil, c.problems
 		}
 	}
 	if conditions := spec.At("conditions"); conditions.Given() {
 		_ = c.refuse(conditions.Path, "the conditions of an exception, which Kyverno does not apply if they fail", "write them into the conditions of the policy")
-		return nil, c.problems
 	}
 	var from []*converter
 	others := false
@@ -34,18 +32,17 @@ func (m *Migration) exception(d *manifest.Document) ([]string, []source.Diagnost
 		if partly != "" {
 			_ = c.refuse(n.At("ruleNames").Path, "the exception is from only some of the rules in policy "+partly+", which depend on each other",
 				"write the exception into the conditions of these rules")
-			return nil, c.problems
 		}
 		from, others = append(from, found...), others || len(found) == 0
 	}
-	if len(from) == 0 {
+	if len(from) == 0 && !source.HasErrors(c.problems) {
 		return []string{textOf(d)}, nil
 	}
-	slices.SortFunc(from, func(a, b *converter) int { return cmp.Compare(a.name, b.name) })
 	conditions, err := c.exceptedBy()
-	if err != nil {
+	if err != nil || source.HasErrors(c.problems) {
 		return nil, c.problems
 	}
+	slices.SortFunc(from, func(a, b *converter) int { return cmp.Compare(a.name, b.name) })
 	texts := []string{exceptionFrom(d, from, conditions)}
 	if others {
 		texts = append(texts, textOf(d))
@@ -101,15 +98,9 @@ func excepts(n policy.Node, rule kyverno.Rule) bool {
 
 // exceptedBy returns the conditions under which an exception applies.
 func (c *converter) exceptedBy() ([]condition, error) {
-	n := c.rule.Root.At("match")
-	blocks, all := blocksOf(n)
-	matches, err := c.blocks(blocks, all)
-	if err != nil {
+	matches, err := c.blocks(blocksOf(c.rule.Root.At("match")))
+	if err != nil || expr.Equal(matches, expr.True) {
 		return nil, err
 	}
-	var conditions []condition
-	if !expr.Equal(matches, expr.True) {
-		conditions = append(conditions, condition{name: "match", x: matches})
-	}
-	return conditions, nil
+	return []condition{{name: "match", x: matches}}, nil
 }

@@ -351,14 +351,11 @@ func (c *converter) kindsCondition(n policy.Node) expr.Expr {
 		if p.Subresource != "" && p.Subresource != "*" {
 			continue // the policy gets no requests for subresources
 		}
-		all := []expr.Expr{matchesWildcard(object.Select("kind"), p.Kind)}
-		switch {
-		case !wildcard.Has(p.Group + p.Version):
-			all = append(all, expr.Is(object.Select("apiVersion"), expr.Literal(gvk.Kind{Group: p.Group, Version: p.Version}.APIVersion())))
-		default:
-			all = append(all, matchesWildcard(kind.Select("version"), p.Version), matchesWildcard(kind.Select("group"), p.Group))
+		group := expr.And(matchesWildcard(kind.Select("version"), p.Version), matchesWildcard(kind.Select("group"), p.Group))
+		if !wildcard.Has(p.Group + p.Version) {
+			group = expr.Is(object.Select("apiVersion"), expr.Literal(gvk.Kind{Group: p.Group, Version: p.Version}.APIVersion()))
 		}
-		any = append(any, expr.And(all...))
+		any = append(any, expr.And(matchesWildcard(object.Select("kind"), p.Kind), group))
 	}
 	if len(n.Items()) == 0 {
 		return expr.True
@@ -371,14 +368,10 @@ func (c *converter) kindsCondition(n policy.Node) expr.Expr {
 func labeled(labels code, key, value string) expr.Expr {
 	if !wildcard.Has(key) {
 		member := labels.field(key)
-		if wildcard.Has(value) {
+		if wildcard.Has(value) || value == "" {
 			return expr.And(member.present(), matchesWildcard(member.x, value))
 		}
-		is := expr.Is(member.orValue(literal("")).x, expr.Literal(value))
-		if value == "" {
-			return expr.And(member.present(), is)
-		}
-		return is
+		return expr.Is(member.orValue(literal("")).x, expr.Literal(value))
 	}
 	all, k := labels.orValue(literal(keyed{})).x, expr.Ident("k")
 	return all.Over("exists", "k", expr.And(matchesWildcard(k, key), matchesWildcard(all.Index(k), value)))
@@ -422,13 +415,14 @@ func (c *converter) users(n policy.Node) (expr.Expr, error) {
 	user := ofRequest("userInfo")
 	var any []expr.Expr
 	for _, s := range n.At("subjects").Items() {
+		name := s.At("name").Text()
 		switch s.At("kind").Text() {
 		case "User":
-			any = append(any, matchesWildcard(user.Select("username"), s.At("name").Text()))
+			any = append(any, matchesWildcard(user.Select("username"), name))
 		case "Group":
-			any = append(any, user.Select("groups").Over("exists", "g", matchesWildcard(expr.Ident("g"), s.At("name").Text())))
+			any = append(any, user.Select("groups").Over("exists", "g", matchesWildcard(expr.Ident("g"), name)))
 		case "ServiceAccount":
-			any = append(any, matchesWildcard(user.Select("username"), "system:serviceaccount:"+s.At("namespace").Text()+":"+s.At("name").Text()))
+			any = append(any, matchesWildcard(user.Select("username"), "system:serviceaccount:"+s.At("namespace").Text()+":"+name))
 		}
 	}
 	if len(any) == 0 {

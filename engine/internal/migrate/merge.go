@@ -36,8 +36,11 @@ func overlaps(a, b []string) bool {
 	return slices.Equal(a[:n], b[:n])
 }
 
-// isReadBy reports whether an expression reads the place.
-func (e effect) isReadBy(x expr.Expr) bool { return e.isIn(placesRead(x)) }
+// areRead reports whether expressions read a place with an effect.
+func areRead(effects []effect, by ...expr.Expr) bool {
+	places := placesRead(by...)
+	return slices.ContainsFunc(effects, func(e effect) bool { return e.isIn(places) })
+}
 
 // isIn reports whether the place is among others, a part of one, or around one.
 func (e effect) isIn(places [][]string) bool {
@@ -157,9 +160,10 @@ func (c *converter) follows(written effect) bool {
 }
 
 // writes returns the effects of the mutations.
-func (c *converter) writes() []effect {
-	var all []effect
-	for _, m := range c.mutations {
+func (c *converter) writes() []effect { return writesOf(c.mutations) }
+
+func writesOf(mutations []mutation) (all []effect) {
+	for _, m := range mutations {
 		all = append(all, m.writes...)
 	}
 	return all
@@ -217,7 +221,7 @@ func (c *converter) join(other *converter) error {
 	for _, v := range other.variables {
 		if i := slices.IndexFunc(c.variables, func(own condition) bool { return own.name == v.name }); i < 0 {
 			c.variables = append(c.variables, v)
-		} else if !expr.Equal(c.variables[i].x, v.x) || slices.ContainsFunc(c.writes(), func(w effect) bool { return w.isReadBy(v.x) }) {
+		} else if !expr.Equal(c.variables[i].x, v.x) || areRead(c.writes(), v.x) {
 			return noFormf("give one of the variables another name", "the rules use the name %s for different things, and become one policy", v.name)
 		}
 	}
@@ -243,7 +247,7 @@ func (c *converter) isNarrowerThan(other *converter) bool {
 
 // isAffectedBy reports whether the rule's conditions see the changes of another rule.
 func (c *converter) isAffectedBy(earlier *converter) bool {
-	return slices.ContainsFunc(earlier.writes(), func(w effect) bool { return w.isIn(c.placesRead()[0]) })
+	return areRead(earlier.writes(), c.conditions()...)
 }
 
 // guardMutations moves the conditions and the selector of the policy into its mutations.
@@ -262,7 +266,7 @@ func (c *converter) guardMutations() error {
 			none = expr.Struct("Object")
 		}
 		c.mutations[i].expression = expr.If(guard, m.expression, none)
-		if i < len(c.mutations)-1 && slices.ContainsFunc(m.writes, func(w effect) bool { return w.isReadBy(guard) }) {
+		if i < len(c.mutations)-1 && areRead(m.writes, guard) {
 			return noFormf("make it a policy of its own", "a rule that depends on another rule, and that needs several mutations, of which the first changes what its conditions read")
 		}
 	}

@@ -172,7 +172,7 @@ func reread(spec policy.Node) (found []policy.Node) {
 	for _, m := range spec.At("mutations").Items() {
 		x, _ := expr.Parse(cmp.Or(m.At("jsonPatch", "expression").Text(), m.At("applyConfiguration", "expression").Text()))
 		used := usedBy(x, variables, map[string]bool{})
-		if slices.ContainsFunc(written, func(w effect) bool { return slices.ContainsFunc(used, w.isReadBy) }) {
+		if areRead(written, used...) {
 			found = append(found, m)
 		}
 		written = append(written, effectsOf(x)...)

@@ -36,19 +36,12 @@ func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
 			})))
 			continue
 		}
-		if c.isWritten(inputs, c.mutations[earlier:len(c.mutations)-1]) {
+		if areRead(writesOf(c.mutations[earlier:len(c.mutations)-1]), inputs...) {
 			return c.refuse(n.Path, "an earlier operation changes what this one reads, and Kyverno computes the values of all before it changes the object", "make it a rule of its own, or write the earlier operation last")
 		}
 	}
 	c.addCondition("values", expr.True, c.values)
 	return problems
-}
-
-// isWritten reports whether mutations write what expressions read.
-func (c *converter) isWritten(read []expr.Expr, mutations []mutation) bool {
-	return slices.ContainsFunc(mutations, func(m mutation) bool {
-		return slices.ContainsFunc(m.writes, func(w effect) bool { return slices.ContainsFunc(read, w.isReadBy) })
-	})
 }
 
 // patchText is a JSON Patch in a text.

@@ -228,8 +228,7 @@ func (c *converter) isSettled(root *node, guard expr.Expr) bool {
 	if applied == nil || patched == nil {
 		return true
 	}
-	inputs := append(patched.inputs(), guard)
-	return !slices.ContainsFunc(applied.effects(), func(e effect) bool { return slices.ContainsFunc(inputs, e.isReadBy) })
+	return !areRead(applied.effects(), append(patched.inputs(), guard)...)
 }
 
 // inputs returns the expressions in a tree.
