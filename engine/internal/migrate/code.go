@@ -295,28 +295,13 @@ func (c code) asText() (code, error) {
 		case string, int64, bool:
 			return literal(jmespath.Text(c.constant)), nil
 		}
-		return code{}, noFormf("write its text", "a %s as part of a text", nameOf(c.constant))
+		return code{}, noFormf("write its text", "null, a list, a map or a fraction as part of a text")
 	case c.kind == text:
 		return c, nil
 	case c.kind == list || c.kind == object || c.kind == mixed:
 		return code{}, noFormf("select the field that matters", "a list or a map as part of a text, as JSON")
 	}
 	return code{x: expr.Call("string", c.x), kind: text}, nil
-}
-
-// nameOf says what a value of a manifest is.
-func nameOf(value any) string {
-	switch value.(type) {
-	case nil:
-		return "null"
-	case float64:
-		return "number with a fraction"
-	case []any:
-		return "list"
-	case map[string]any, keyed:
-		return "map"
-	}
-	return "value"
 }
 
 // literal returns the code of a constant.

@@ -45,13 +45,15 @@ func (c *converter) foreach(s *scope, entry policy.Node) error {
 func (l *loop) some() (expr.Expr, error) {
 	name := elementName(l.list, l.scope)
 	_, condition, err := l.element(l.list.each(name))
-	if err != nil {
-		return expr.Expr{}, err
+	return someOf(l.items(), l.items(), name, condition), err
+}
+
+// someOf returns a test whether a condition holds for some of the elements of a list, which have a name.
+func someOf(list, elements expr.Expr, name string, condition expr.Expr) expr.Expr {
+	if condition.IsZero() || expr.Equal(condition, expr.True) {
+		return expr.Compare(expr.Call("size", list), ">", expr.Literal(0))
 	}
-	if expr.Equal(condition, expr.True) {
-		return expr.Compare(expr.Call("size", l.items()), ">", expr.Literal(0)), nil
-	}
-	return l.items().Over("exists", name, condition), nil
+	return elements.Over("exists", name, condition)
 }
 
 // guard returns the condition of a patch in a foreach. all says that it is an error if any value of the

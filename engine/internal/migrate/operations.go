@@ -179,10 +179,7 @@ func (c *converter) drops(p *path, value any) bool {
 // created creates the missing parents of what a foreach adds, if they do not belong to an element,
 // because each element would create them. It returns the place with parents that exist.
 func (c *converter) created(at code, l *loop, condition expr.Expr) code {
-	some := expr.Compare(expr.Call("size", l.items()), ">", expr.Literal(0))
-	if !expr.Equal(condition, expr.True) {
-		some = indexes(l.items()).Over("exists", "i", condition)
-	}
+	some := someOf(l.items(), indexes(l.items()), "i", condition)
 	p := at.path
 	for n := p.sure + 1; n < len(p.parts) && !p.expr(n, false).Uses("i"); n++ {
 		parent, empty := p.parent(n), any(keyed{})

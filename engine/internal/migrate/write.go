@@ -54,7 +54,12 @@ func (w *writer) expression(indent int, key, text string) {
 		w.line(indent, "%s: %s", key, written)
 		return
 	}
-	w.line(indent, "%s: |-", key)
+	w.block(indent, key+": |-", text)
+}
+
+// block writes a text of several lines below a key.
+func (w *writer) block(indent int, key, text string) {
+	w.line(indent, "%s", key)
 	for line := range strings.SplitSeq(text, "\n") {
 		w.line(indent+2, "%s", line)
 	}
@@ -62,10 +67,7 @@ func (w *writer) expression(indent int, key, text string) {
 
 // value writes a value of the original policy, or of a selector.
 func (w *writer) value(indent int, key string, value map[string]any) {
-	w.line(indent, "%s:", key)
-	for line := range strings.SplitSeq(strings.TrimSuffix(string(manifest.YAML(value)), "\n"), "\n") {
-		w.line(indent+2, "%s", line)
-	}
+	w.block(indent, key+":", strings.TrimSuffix(string(manifest.YAML(value)), "\n"))
 }
 
 // metadata writes the metadata of a policy as the user wrote it, with another name.
@@ -139,12 +141,10 @@ func (w *writer) constraints(key string, c constraints) {
 }
 
 func (w *writer) conditions(key string, conditions []condition, comments []string) {
-	if len(conditions) == 0 {
-		w.comments(2, comments)
-		return
-	}
 	w.comments(2, comments)
-	w.line(2, "%s:", key)
+	if len(conditions) > 0 {
+		w.line(2, "%s:", key)
+	}
 	seen := map[string]int{}
 	for _, c := range conditions {
 		name := c.name
