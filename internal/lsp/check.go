@@ -2,9 +2,14 @@ package lsp
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
+
+	"go.lsp.dev/protocol"
 
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -118,7 +123,9 @@ func (s *server) checkFiles() {
 		if b == nil {
 			continue
 		}
-		findings, ok := s.workspace.CheckFile(s.ctx, path, b.text.content)
+		var findings []source.Diagnostic
+		var ok bool
+		s.guard(func() { findings, ok = s.workspace.CheckFile(s.ctx, path, b.text.content) })
 		s.lock.Lock()
 		if ok && s.buffers[path] == b {
 			s.published.own(path, s.locateAll(path, findings))
@@ -155,15 +162,21 @@ func (s *server) checkAll() {
 	for path, b := range c.buffers {
 		texts[path] = b.text.content
 	}
-	c.analysis = s.workspace.Check(ctx, texts)
-	for path, text := range texts {
-		if c.analysis != nil {
-			c.alone[path], _ = s.workspace.CheckFile(ctx, path, text)
+	crashed := !s.guard(func() {
+		c.analysis = s.workspace.Check(ctx, texts)
+		for path, text := range texts {
+			if c.analysis != nil {
+				c.alone[path], _ = s.workspace.CheckFile(ctx, path, text)
+			}
 		}
-	}
+	})
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.checks.took = time.Since(began)
+	if crashed {
+		s.completed(c.revision) // what was found before stays until something changes
+		return
+	}
 	if s.checks.wasWhole = c.analysis != nil && ctx.Err() == nil; s.checks.wasWhole {
 		s.finish(c)
 	}
@@ -176,8 +189,28 @@ func (s *server) finish(c complete) {
 		s.state = c.analysis.State
 	}
 	s.publishAll(c.analysis.Findings, c.alone, func(path string) bool { return s.buffers[path] == c.buffers[path] })
-	if c.revision == s.checks.revision {
-		s.checks.checked = c.revision
+	s.completed(c.revision)
+}
+
+// completed notes that a revision is checked, if it is still the last one. The server is locked.
+func (s *server) completed(revision int) {
+	if revision == s.checks.revision {
+		s.checks.checked = revision
 		s.checks.done.Broadcast()
 	}
+}
+
+// guard does something that may crash, and reports whether it has not. A defect in what checks a text must not take
+// the editor's other answers away.
+func (s *server) guard(do func()) (ok bool) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			text := fmt.Sprintf("internal error: %v", problem)
+			first, _, _ := strings.Cut(text, "\n")
+			_ = s.client.LogMessage(s.ctx, &protocol.LogMessageParams{Type: protocol.MessageTypeError, Message: fmt.Sprintf("%s\n\n%s", text, debug.Stack())})
+			_ = s.client.ShowMessage(s.ctx, &protocol.ShowMessageParams{Type: protocol.MessageTypeError, Message: first + "; this is a defect of preadmit: please report it with the file and the log"}) // without a connection nobody waits for it
+		}
+	}()
+	do()
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -136,5 +137,65 @@ func TestProgress(t *testing.T) {
 	}
 	if !slices.Equal(told, []int{1}) {
 		t.Errorf("the finding in the other file was published during the checks %d, want once, after the first", told)
+	}
+}
+
+// crashingWorkspace has checks that crash on a text.
+type crashingWorkspace struct{ slowWorkspace }
+
+func (w crashingWorkspace) Check(_ context.Context, buffers map[string]string) *Analysis {
+	for _, text := range buffers {
+		if text == "crash" {
+			panic("a defect")
+		}
+	}
+	return &Analysis{}
+}
+
+func (w crashingWorkspace) CheckFile(ctx context.Context, path, text string) ([]source.Diagnostic, bool) {
+	w.Check(ctx, map[string]string{path: text})
+	return w.slowWorkspace.CheckFile(ctx, path, text)
+}
+
+// toldTo is a client that also keeps what is shown and logged.
+type toldTo struct{ publishedTo }
+
+// ShowMessage implements protocol.Client.
+func (c toldTo) ShowMessage(_ context.Context, p *protocol.ShowMessageParams) error {
+	c.messages <- p.Message
+	return nil
+}
+
+// LogMessage implements protocol.Client.
+func (c toldTo) LogMessage(_ context.Context, p *protocol.LogMessageParams) error {
+	c.messages <- p.Message
+	return nil
+}
+
+// TestCrashes checks that a crash on one text is told with its place, keeps nobody waiting, and leaves the server able
+// to check the next text.
+func TestCrashes(t *testing.T) {
+	client := toldTo{publishedTo{messages: make(chan string, 10)}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &server{client: client, ctx: ctx, workspace: crashingWorkspace{}, owns: func(string) bool { return true }, buffers: map[string]*buffer{}, state: &editor.State{}}
+	s.checks.wake, s.checks.done = make(chan struct{}, 1), sync.NewCond(&s.lock)
+	go s.work()
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"crash", []string{"check_test.go", "internal error: a defect; this is a defect of preadmit", "check_test.go", "internal error: a defect; this is a defect of preadmit"}},
+		{"sound", []string{"sound"}},
+	} {
+		if err := s.DidOpen(ctx, &protocol.DidOpenTextDocumentParams{TextDocument: protocol.TextDocumentItem{URI: uri.File("/p.yaml"), Text: c.text}}); err != nil {
+			t.Fatal(err)
+		}
+		s.waitForCheck()
+		for _, want := range c.want {
+			if got := <-client.messages; !strings.Contains(got, want) {
+				t.Errorf("%s: got %q, want %q", c.text, got, want)
+			}
+		}
 	}
 }

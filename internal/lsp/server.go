@@ -10,7 +10,7 @@
 // Laws:
 //
 //	messages are answered in the order in which they arrive
-//	no message ends the server, except exit; what has no header as the protocol says is no message
+//	no message and no crash of a check ends the server, only exit; what has no header as the protocol says is no message
 //	what is published in the end depends only on the texts, not on the edits that led to them
 //
 // The files in order: server.go (the server of a folder), folders.go (the
