@@ -143,6 +143,9 @@ func arguments(name string, signature jmespath.Signature, args []code) ([]expr.E
 		}
 		values = append(values, arg.x)
 	}
+	if name == "join" && args[1].each("x").kind != text && args[1].each("x").kind != anything {
+		return nil, noFormf("write to_string() around each", "join() of values that are no texts")
+	}
 	if name == "regex_match" {
 		pattern, _ := args[0].constant.(string)
 		if _, err := regexp.Compile(pattern); err != nil {

@@ -379,7 +379,7 @@ func (b *builder) condition(s *scope, n *node, member patched, name code, patter
 	if adding, _ := pattern.(map[string]any); len(adding) > 0 && onlyAdds(adding) {
 		n.conditions = append(n.conditions, member.at.path.present())
 		if key := b.path[0].Key; len(b.path) == 1 { // which Kyverno writes with its anchor, and a server drops
-			if slices.ContainsFunc(n.at.types, func(t *schema.Type) bool { return !lacks(t, key) }) {
+			if kyverno.HasAnchors(slices.Collect(maps.Values(adding))) || slices.ContainsFunc(n.at.types, func(t *schema.Type) bool { return !lacks(t, key) }) {
 				return noFormf("write +( ) without the condition around it", "+( ) in a condition at the root of a patch, which Kyverno writes into the field %s", key)
 			}
 			return nil

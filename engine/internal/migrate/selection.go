@@ -128,8 +128,10 @@ func (s *scope) concatenated(n jmespath.Node) (code, error) {
 
 // listOf converts `[a, b]`.
 func (s *scope) listOf(n jmespath.Node) (code, error) {
+	var kinds []kind
 	items, err := collect(n.Children, func(child jmespath.Node) (any, error) {
 		c, err := s.valued(child)
+		kinds = append(kinds, c.kind)
 		if err == nil && c.mayMiss() {
 			err = noFormf("give each a default with ||", "a list of values that may be missing")
 		}
@@ -138,7 +140,11 @@ func (s *scope) listOf(n jmespath.Node) (code, error) {
 	if err != nil {
 		return code{}, err
 	}
-	return computed(exprOf(items), list), nil
+	made := code{x: exprOf(items), kind: list, itemKind: kinds[0]}
+	for _, k := range kinds[1:] {
+		made.itemKind = common(made.itemKind, k)
+	}
+	return made, nil
 }
 
 // elementName returns an unused name for the items of a list.
