@@ -194,38 +194,43 @@ func misfitOperations(n policy.Node, k *schema.Kind, subresources []string) (fou
 			items = policy.Node{Value: nested.Value()}.Items()
 		}
 		for _, item := range items {
-			m := misfit{path: item.Path}
-			at := func(field string) {
+			found = append(found, misfitsOfOperation(item, k, subresources, func(field string) misfit {
 				if isText {
-					m.path, m.in, m.offset = patch.Path, text, nested.Offset(item.At(field).Path, 0)
+					return misfit{path: patch.Path, in: text, offset: nested.Offset(item.At(field).Path, 0)}
 				}
-			}
-			at("path")
-			op := knownOperation(item)
-			if !slices.Contains(jsonpatch.Ops, op.Op) && !strings.Contains(op.Op, "{{") && hasVariables(text) {
-				at("op") // without variables, it is an error
-				m.code, m.text, m.advice = "type-mismatch", "op must be one of "+strings.Join(jsonpatch.Ops, ", "), source.Suggest(op.Op, jsonpatch.Ops)
-				found = append(found, m)
-				continue
-			}
-			if wrong := op.Misfit(k); wrong != nil {
-				m.code, m.text, m.advice = wrong.Code, wrong.Text, wrong.Advice
-				if path := item.At("path").Text(); m.advice.New == "/"+op.Path { // with the variables that the operation does not have
-					m.advice = source.Meant(path, "/"+path)
-				}
-				if m.code == schema.FieldUndefined && wrong.Wants != nil {
-					at("value")
-				}
-				if !isText {
-					m.wants, m.value = wrong.Wants, item.At("value").Path
-				}
-				found = append(found, m)
-			} else if why := admission.NotStored(k, subresources, op.Written()); why != nil {
-				found = append(found, m.unstored(why, k))
-			}
+				return misfit{path: item.Path}
+			})...)
 		}
 	}
 	return found
+}
+
+// misfitsOfOperation compares an operation with a kind. at returns a misfit at one of its fields.
+func misfitsOfOperation(item policy.Node, k *schema.Kind, subresources []string, at func(field string) misfit) []misfit {
+	op, m := knownOperation(item), at("path")
+	if !slices.Contains(jsonpatch.Ops, op.Op) && !strings.Contains(op.Op, "{{") && hasVariables(m.in) {
+		m = at("op") // without variables, it is an error
+		m.code, m.text, m.advice = "type-mismatch", "op must be one of "+strings.Join(jsonpatch.Ops, ", "), source.Suggest(op.Op, jsonpatch.Ops)
+		return []misfit{m}
+	}
+	wrong := op.Misfit(k)
+	if wrong == nil {
+		if why := admission.NotStored(k, subresources, op.Written()); why != nil {
+			return []misfit{m.unstored(why, k)}
+		}
+		return nil
+	}
+	if wrong.Code == schema.FieldUndefined && wrong.Wants != nil {
+		m = at("value")
+	}
+	m.code, m.text, m.advice = wrong.Code, wrong.Text, wrong.Advice
+	if path := item.At("path").Text(); m.advice.New == "/"+op.Path { // with the variables that the operation does not have
+		m.advice = source.Meant(path, "/"+path)
+	}
+	if m.in == "" {
+		m.wants, m.value = wrong.Wants, item.At("value").Path
+	}
+	return []misfit{m}
 }
 
 // unstoredFields returns the fields in a part of a patch that no server stores. A part with anchors may be a condition.
