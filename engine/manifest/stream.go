@@ -46,7 +46,7 @@
 //	emit.go, quote.go                from values to text
 //	splice.go, ending.go             from splices to text
 //	diagnose.go, mistake.go          reasons to refuse a text, and the mistakes that cause them
-//	mend.go                          edits that mend a mistake
+//	mend.go, repair.go               edits that mend a mistake, and YAML that cannot be read
 //	text.go                          the text of a single document
 //	value.go                         a single value
 //	made.go, object.go               streams of objects that are not in a file
