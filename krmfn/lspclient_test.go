@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/textproto"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -21,7 +23,7 @@ type lspClient struct {
 	dir      string
 	process  *exec.Cmd
 	in       io.WriteCloser
-	out      *bufio.Reader
+	messages chan []byte
 	stderr   *strings.Builder
 	requests int
 	encoding string
@@ -66,6 +68,7 @@ func startClient(t testing.TB, dir, encoding, can string, folders ...string) *ls
 	c := &lspClient{
 		t: t, dir: dir, process: exec.Command(self, "lsp"), stderr: new(strings.Builder),
 		texts: map[string]string{}, versions: map[string]int{}, diagnostics: map[string][]any{}, fresh: map[string]bool{},
+		messages: make(chan []byte, 1<<16),
 	}
 	c.process.Dir, c.process.Env, c.process.Stderr = dir, append(os.Environ(), asProgram+"=1"), c.stderr
 	if c.in, err = c.process.StdinPipe(); err != nil {
@@ -75,10 +78,10 @@ func startClient(t testing.TB, dir, encoding, can string, folders ...string) *ls
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.out = bufio.NewReader(out)
 	if err := c.process.Start(); err != nil {
 		t.Fatal(err)
 	}
+	go c.listen(bufio.NewReader(out))
 	if encoding != "" {
 		capabilities["general"] = map[string]any{"positionEncodings": []string{"utf-7", encoding}}
 	}
@@ -198,22 +201,31 @@ func (c *lspClient) request(method string, params any) any {
 	}
 }
 
+// listen reads the messages of the server. A client must always read: a server that cannot write does not read.
+func (c *lspClient) listen(from *bufio.Reader) {
+	defer close(c.messages)
+	for {
+		header, err := textproto.NewReader(from).ReadMIMEHeader()
+		if err != nil {
+			return
+		}
+		size, err := strconv.Atoi(header.Get("Content-Length"))
+		if err != nil {
+			return
+		}
+		data := make([]byte, size)
+		if _, err := io.ReadFull(from, data); err != nil {
+			return
+		}
+		c.messages <- data
+	}
+}
+
 func (c *lspClient) read() map[string]any {
 	c.t.Helper()
-	size := 0
-	for {
-		line, err := c.out.ReadString('\n')
-		if err != nil {
-			c.t.Fatalf("the server has ended: %v\n%s", err, c.stderr)
-		}
-		if line = strings.TrimSpace(line); line == "" {
-			break
-		}
-		fmt.Sscanf(line, "Content-Length: %d", &size)
-	}
-	data := make([]byte, size)
-	if _, err := io.ReadFull(c.out, data); err != nil {
-		c.t.Fatal(err)
+	data, ok := <-c.messages
+	if !ok {
+		c.t.Fatalf("the server has ended\n%s", c.stderr)
 	}
 	var m map[string]any
 	if err := json.Unmarshal(data, &m); err != nil {
