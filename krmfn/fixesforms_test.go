@@ -34,7 +34,7 @@ var fixForms = map[string]struct {
 	"JSON, UTF-8":      {"utf-8", "acceptance-unused boolean-key", false, asJSON},
 	"JSON, UTF-16":     {"utf-16", "acceptance-unused boolean-key", false, asJSON},
 	"JSON, UTF-32":     {"utf-32", "acceptance-unused boolean-key", false, asJSON},
-	"comments": {"utf-16", "", false, func(text string) string {
+	"comments": {"utf-16", "malformed-yaml.indent", false, func(text string) string {
 		return plainLine.ReplaceAllString(text, "$1\t# é😀: {")
 	}},
 	"anchors": {"utf-16", "", false, func(text string) string { return nameLine.ReplaceAllString(text, "$1&n $2") }},
