@@ -177,7 +177,7 @@ func fieldAt(text string, parts []syntax.Part, at int, name string) (word syntax
 		return word, true
 	}
 	for i, p := range parts {
-		if p.Start > at && text[p.Start:p.End] == name && text[parts[i-1].Start] == '.' {
+		if i > 0 && p.Start > at && text[p.Start:p.End] == name && text[parts[i-1].Start] == '.' {
 			return p, true
 		}
 	}
