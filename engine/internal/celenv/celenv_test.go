@@ -374,4 +374,8 @@ func TestCrash(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "crashes") {
 		t.Error(err)
 	}
+	_, err = New(36).Scope(false).JSONPatch(`[JSONPatch{op: "add", path: "/a", value: {?"a": object[?0], "b": "c"}}`) // the bracket that is missing
+	if err == nil || !strings.Contains(err.Error(), "Syntax error") {
+		t.Error(err)
+	}
 }

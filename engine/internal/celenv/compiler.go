@@ -146,6 +146,18 @@ func (c *compiler) compile(text string) (checked *ast.AST, issues *cel.Issues, e
 	return compiled.NativeRep(), issues, nil
 }
 
+// compileIn compiles an expression in an environment. A crash of cel-go is an error; see compile.
+func compileIn(env *cel.Env, text string) (checked *cel.Ast, issues *cel.Issues) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			errs := common.NewErrors(common.NewTextSource(text))
+			errs.ReportErrorString(common.NoLocation, fmt.Sprintf("cel-go crashes when it checks the expression: %v", problem))
+			checked, issues = nil, cel.NewIssues(errs)
+		}
+	}()
+	return env.Compile(text)
+}
+
 // validated has the known validators with the functions whose calls they check; "" for the
 // validators of the items of lists and maps.
 var validated = map[string]string{

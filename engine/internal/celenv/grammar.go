@@ -30,7 +30,7 @@ func grammatical(env *cel.Env, text string, issues *cel.Issues) source.Mend {
 	}
 	for _, brackets := range []source.Mend{bracketBefore(text, issues.Errors()[0]), bracketChanges(text)} { // where one is missing is less certain
 		if len(brackets.Changes) > 0 {
-			if _, wrong := env.Compile(source.Changed(text, brackets.Changes)); wrong.Err() == nil {
+			if _, wrong := compileIn(env, source.Changed(text, brackets.Changes)); wrong.Err() == nil {
 				return brackets
 			}
 		}

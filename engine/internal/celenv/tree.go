@@ -56,7 +56,7 @@ func (e *Env) TreeExpression(expression string) (*TreeProgram, *CompileError) {
 	}
 	trimmed := strings.TrimSpace(expression)
 	e.mu.Lock() // cel-go's checker writes to the environment
-	checked, issues := env.Compile(trimmed)
+	checked, issues := compileIn(env, trimmed)
 	var mend source.Mend
 	if issues.Err() != nil {
 		mend = mendOf(env, nil, trimmed, issues)
