@@ -24,11 +24,11 @@ func Alternatives(values []string) string {
 
 // Nearest returns the known name that resembles name most, or "" if none does.
 func Nearest(name string, known []string) string {
-	best, least := "", 0
+	best, least, letters := "", 0, 0
 	for _, k := range known {
-		d := unlikeness(strings.ToLower(lastPart(name)), strings.ToLower(lastPart(k)))
-		if d <= len(lastPart(k))/2 && (best == "" || d < least) {
-			best, least = k, d
+		d, differ := unlikeness(strings.ToLower(lastPart(name)), strings.ToLower(lastPart(k)))
+		if d <= len(lastPart(k))/2 && (best == "" || d < least || d == least && differ < letters) {
+			best, least, letters = k, d, differ
 		}
 	}
 	return best
@@ -49,15 +49,15 @@ func lastPart(name string) string {
 	return strings.TrimLeft(name[strings.LastIndexByte(name, '.')+1:], "-")
 }
 
-// unlikeness returns how many letters of two names differ. A name that is cut short, or that has more at its end, is
-// like the whole.
-func unlikeness(a, b string) int {
+// unlikeness returns how unlike two names are, and how many letters differ. A name that is cut short, or that has more
+// at its end, is like the whole.
+func unlikeness(a, b string) (d, differ int) {
 	const clear = 3 // letters that make a beginning
-	d := distance(a, b)
+	differ = distance(a, b)
 	if short := min(len(a), len(b)); short >= clear && a[:short] == b[:short] {
-		return min(d, 2)
+		return min(differ, 2), differ
 	}
-	return d
+	return differ, differ
 }
 
 // distance counts the letters to insert, delete or replace, and the neighbours to swap, to turn a into b.
