@@ -96,15 +96,13 @@ var MutatingType = sync.OnceValue(func() *schema.Type {
 
 // Conforms checks the value at n as an API server checks a custom resource, and reports errors in
 // the server's words. It calls unknown for each field that the server would drop; of is the type
-// of the map at n. A null field counts as absent. Metadata is not checked, nor is a value that
-// already has an error.
+// of the map at n. A null field counts as absent. Metadata is not checked. Of a value that already has an
+// error, only what is in it is checked.
 func (r *Reader) Conforms(n policy.Node, t *schema.Type, unknown func(n policy.Node, name string, of *schema.Type)) {
-	if r.IsRefused(n) {
-		return
-	}
+	isRefused := r.IsRefused(n)
 	want, got := jsonType(t), schemaType(n.Value)
 	switch {
-	case want == "":
+	case want == "", isRefused && want != got:
 		return
 	case want != got && (want != "number" || got != "integer"):
 		d := source.Errorf(r.Document.At(n.Path), "policy-invalid", "Invalid value: %q: %s in body must be of type %s: %q", got, n.Path, want, got)
@@ -117,7 +115,9 @@ func (r *Reader) Conforms(n policy.Node, t *schema.Type, unknown func(n policy.N
 	case []any:
 		r.conformItems(n, t, unknown)
 	case string:
-		r.conformText(n, t, value)
+		if !isRefused {
+			r.conformText(n, t, value)
+		}
 	}
 }
 
@@ -148,7 +148,7 @@ func (r *Reader) conformFields(n policy.Node, t *schema.Type, unknown func(polic
 			r.Conforms(n.At(name), f.Type, unknown)
 		case f == nil && t.Elem != nil && !t.Prunes:
 			r.Conforms(n.At(name), t.Elem, unknown)
-		case f == nil && !t.Preserve:
+		case f == nil && !t.Preserve && !r.IsRefused(n.At(name)):
 			unknown(n, name, t)
 		}
 	}
