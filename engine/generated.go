@@ -21,8 +21,8 @@ import (
 )
 
 // generated runs each policy in CEL, alone, on objects that are generated to reach its branches. If one of its
-// mutations fails, the others run without it, too. It reports rules that fail on all of them, unless manifests of the run have shown it, or mistakes in the
-// same policy explain it.
+// mutations fails, the others run without it, too. It reports rules that fail on all of them, unless manifests of
+// the run have shown it, or mistakes in the same policy explain it.
 func generated(shown *tally) Observer {
 	return Observer{ended: func(r *run, _ *Outcome) []source.Diagnostic { return r.generated(shown) }}
 }
@@ -177,8 +177,8 @@ func (r *run) tryMutations(s server, d *manifest.Document) (failing []policy.Fai
 	})
 }
 
-// tryGenerated returns the first failures of the rules that fail, with a cause in common, on all objects that are generated for a
-// policy, of whose mutations a server has some.
+// tryGenerated returns the first failures of the rules that fail, with a cause in common, on all objects that are
+// generated for a policy, of whose mutations a server has some.
 func (r *run) tryGenerated(s server, d *manifest.Document, objects iter.Seq[map[string]any], mutations int) (failing []policy.Failure) {
 	t, count := newTally(), 0
 	for object := range objects {

@@ -76,7 +76,8 @@ func (r random) constraints(k randomKind, of ingredients) map[string]any {
 		field.key = map[string]string{"selector": "objectSelector", "namespaceSelector": "namespaceSelector"}[field.key]
 		value := oneOf(r, field.values...)
 		text := fmt.Sprint(value)
-		// The command has no server that compares labels before Kyverno, which takes the missing old object for one without labels.
+		// The command has no server that compares labels before Kyverno, which takes the missing old object for
+		// one without labels.
 		isServers := field.key == "objectSelector" && (strings.Contains(text, "NotIn") || strings.Contains(text, "DoesNotExist"))
 		if field.key != "" && r.chance(field.chance) && !strings.ContainsAny(text, "*?") && !isServers {
 			constraints[field.key] = value

@@ -1,13 +1,13 @@
 // Package examples runs the commands of the READMEs, the examples, and the cases in testdata/cases,
 // with the preadmit binary and with real clients.
 //
-// The files in order: examples_test.go (the binary), clients_test.go (where clients are),
-// readme_test.go (the commands of the READMEs), capture_test.go (the picture of a terminal),
-// quickstart_test.go, kustomize_test.go,
+// The files in order: examples_test.go (the binary), clients_test.go (where clients are), readme_test.go (the
+// commands of the READMEs), capture_test.go (the picture of a terminal), quickstart_test.go, kustomize_test.go,
 // kpt_test.go, helm_test.go, argocd_test.go, ci_test.go, trees_test.go, drafts_test.go, mutatingpolicy_test.go,
-// image_linux_test.go, cmp_test.go, action_test.go, webhooks_test.go, editors_test.go (one per example or way to run it), same_test.go (all frontends
-// and clients give the same objects), links_test.go (links between pages), large_bench_test.go (what large builds cost),
-// workflows_test.go (the workflows, and which files are generated), cases_test.go (the cases, through the command line and as a KRM function).
+// image_linux_test.go, cmp_test.go, action_test.go, webhooks_test.go, editors_test.go (one per example or way to
+// run it), same_test.go (all frontends and clients give the same objects), links_test.go (links between pages),
+// large_bench_test.go (what large builds cost), workflows_test.go (the workflows, and which files are generated),
+// cases_test.go (the cases, through the command line and as a KRM function).
 package examples
 
 import (

@@ -13,18 +13,19 @@
 //	outside of the output directory
 //
 // The files in order: command.go (Main and the commands), options.go (values of options), flags.go,
-// configuration.go, functionconfig.go and inline.go (options from the command line, from the configuration
-// file and from the functionConfig), files.go (paths to files), unseen.go (objects that only the cluster
-// creates) and artifacts.go (directories in ExternalArtifacts of Flux), policies.go (lone policies), admit.go (the run), webhooks.go (who answers for webhooks), decide.go
-// (what a team has decided about its findings), progress.go, transcript.go, render.go, write.go and rest.go
-// (manifests to files, and what --copy-others copies), view.go, pods.go and fn.go (commands that print
-// manifests), program.go (the only file that starts programs), snapshot.go with snapshotfiles.go (what a
-// cluster has), verify.go (what it answers), exec.go, cmp.go with helm.go and parameters.go (commands that run
-// renderers), plugin.go (kustomize's old plugins), explain.go, matrix.go, build.go, charts.go, charttests.go,
-// kustomize.go, rendered.go and again.go (renders a repository), diff.go (reports of a run) and base.go (of two
-// states of a repository), check.go, test.go, expect.go, coverage.go, kyvernotest.go, kyvernorun.go and
-// kyvernoresult.go (tests of policies), convert.go, results.go, lsp.go with workspace.go, readings.go,
-// refactor.go, accept.go and writetest.go (for editors), effective.go, version.go, help.go, completion.go.
+// configuration.go, functionconfig.go and inline.go (options from the command line, from the configuration file
+// and from the functionConfig), files.go (paths to files), unseen.go (objects that only the cluster creates) and
+// artifacts.go (directories in ExternalArtifacts of Flux), policies.go (lone policies), admit.go (the run),
+// webhooks.go (who answers for webhooks), decide.go (what a team has decided about its findings), progress.go,
+// transcript.go, render.go, write.go and rest.go (manifests to files, and what --copy-others copies), view.go,
+// pods.go and fn.go (commands that print manifests), program.go (the only file that starts programs), snapshot.go
+// with snapshotfiles.go (what a cluster has), verify.go (what it answers), exec.go, cmp.go with helm.go and
+// parameters.go (commands that run renderers), plugin.go (kustomize's old plugins), explain.go, matrix.go,
+// build.go, charts.go, charttests.go, kustomize.go, rendered.go and again.go (renders a repository), diff.go
+// (reports of a run) and base.go (of two states of a repository), check.go, test.go, expect.go, coverage.go,
+// kyvernotest.go, kyvernorun.go and kyvernoresult.go (tests of policies), convert.go, results.go, lsp.go with
+// workspace.go, readings.go, refactor.go, accept.go and writetest.go (for editors), effective.go, version.go,
+// help.go, completion.go.
 package krmfn
 
 import (

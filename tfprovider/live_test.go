@@ -22,9 +22,10 @@ import (
 // applies.
 const liveLabel = "preadmit.dev/live"
 
-// TestLive applies manifests to a real cluster with the real providers, with and without preadmit. The
-// apply must match the plan, and the second plan must be empty. It runs only if KUBECONFIG names a cluster and PREADMIT_PROVIDERS a directory with
-// terraform-provider-kubernetes and terraform-provider-kubectl. It needs kubectl.
+// TestLive applies manifests to a real cluster with the real providers, with and without preadmit. The apply must
+// match the plan, and the second plan must be empty. It runs only if KUBECONFIG names a cluster and
+// PREADMIT_PROVIDERS a directory with terraform-provider-kubernetes and terraform-provider-kubectl. It needs
+// kubectl.
 //
 // The test installs policies in the cluster. Policies of recorded cases match only objects in namespaces
 // of the test. Policies of the examples match all objects, so use a cluster for tests.

@@ -11,11 +11,11 @@
 //	known parts of an object with unknown parts stay the same, whatever these become (unknown.go)
 //	values of Secrets and sensitive inputs are only in sensitive attributes
 //
-// The files in order: provider.go, options.go (the table of options), defaults.go (the
-// configuration of the provider), config.go (from configuration to options), files.go (paths to files), cache.go (compiled policies),
-// admit.go (the run), messages.go (diagnostics for users), data_manifests.go (the data source),
-// function.go (common code of functions), function_mutate.go, function_mutate_all.go, function_report.go,
-// function_admit.go (objects instead of texts) with value.go and unknown.go, function_unknowns.go, function_pods.go,
+// The files in order: provider.go, options.go (the table of options), defaults.go (the configuration of the
+// provider), config.go (from configuration to options), files.go (paths to files), cache.go (compiled policies),
+// admit.go (the run), messages.go (diagnostics for users), data_manifests.go (the data source), function.go
+// (common code of functions), function_mutate.go, function_mutate_all.go, function_report.go, function_admit.go
+// (objects instead of texts) with value.go and unknown.go, function_unknowns.go, function_pods.go,
 // function_split.go, function_explain.go, answers.go (the cache of results).
 package tfprovider
 

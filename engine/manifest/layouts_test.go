@@ -371,7 +371,8 @@ func FuzzLayouts(f *testing.F) {
 	})
 }
 
-// checkKept makes one edit and checks which other text changes: none if no anchor is involved. Otherwise comments and anchors must stay.
+// checkKept makes one edit and checks which other text changes: none if no anchor is involved. Otherwise comments
+// and anchors must stay.
 func checkKept(t *testing.T, text string, random *rand.Rand) {
 	s, found := Read("in.yaml", []byte(text))
 	docs := s.Documents()

@@ -311,8 +311,8 @@ func (t *tape) rewritten(i int, as source.Rewrite) (splices []splice, value any)
 	return t.requoted(i)
 }
 
-// Edits returns the edits of the text that rewrite a scalar, or give a field a value, as an edit of a fix says. ok is false if the stream
-// has no such scalar or object any more, or if something else would read differently then.
+// Edits returns the edits of the text that rewrite a scalar, or give a field a value, as an edit of a fix says. ok
+// is false if the stream has no such scalar or object any more, or if something else would read differently then.
 func (s *Stream) Edits(e source.Edit) (edits []source.Edit, ok bool) {
 	from, to := s.offset(e.At), s.offset(e.To)
 	for _, d := range s.docs {

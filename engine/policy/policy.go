@@ -4,10 +4,10 @@
 // value of the object. Languages only compute values. The engine compares the values, attributes
 // changes to policies, and edits manifests.
 //
-// The files in order: policy.go (the contract), kept.go (what later runs take over), webhook.go (who answers for webhooks), read.go (what policies look up), targets.go (objects that policies change after an
-// admission), request.go (the object and context of a request),
-// attributes.go (the attributes of the request, and match blocks), lookup.go (lookup of other
-// objects), node.go (values in policies, with positions).
+// The files in order: policy.go (the contract), kept.go (what later runs take over), webhook.go (who answers for
+// webhooks), read.go (what policies look up), targets.go (objects that policies change after an admission),
+// request.go (the object and context of a request), attributes.go (the attributes of the request, and match
+// blocks), lookup.go (lookup of other objects), node.go (values in policies, with positions).
 package policy
 
 import (

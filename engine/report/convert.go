@@ -76,8 +76,8 @@ func isSensitive(e engine.Edit, all []engine.Change) bool {
 	return slices.ContainsFunc(e.Causes, func(i int) bool { return all[i].Sensitive })
 }
 
-// hiddenIn returns, by index, the hidden paths of documents before and after the policies: documents without a kind, which may be meant as Secrets, and what policies wrote that
-// have read sensitive values.
+// hiddenIn returns, by index, the hidden paths of documents before and after the policies: documents without a
+// kind, which may be meant as Secrets, and what policies wrote that have read sensitive values.
 func hiddenIn(documents []*manifest.Document, manifests []*engine.Manifest, index map[*manifest.Document]int) (before, after map[int]redact.Hidden) {
 	before, after = map[int]redact.Hidden{}, map[int]redact.Hidden{}
 	for document, d := range documents {

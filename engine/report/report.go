@@ -6,14 +6,13 @@
 // it. Names and texts of the Report are printable, on one line; only values and the text of files
 // are exact.
 //
-// The files in order: report.go (Report), convert.go (from the results of the engine), against.go
-// (the Report of two runs), since.go (of two states of a repository), diff.go (unified diffs),
-// lines.go (the same with numbers), hunks.go (what changed in each), values.go (changes with their
-// values), objections.go (what validation says), fold.go (rules that were not applied for one reason), filter.go (parts of a Report),
-// known.go (only new changes), matrix.go (what each policy did to each object),
-// summary.go and findings.go (what several formats share). Each format has a file: text.go, unified.go,
-// markdown.go, json.go, sarif.go, junit.go, github.go, html.go, stats.go (counts), and of a matrix
-// matrixtext.go, matrixdata.go (JSON and CSV) and matrixhtml.go.
+// The files in order: report.go (Report), convert.go (from the results of the engine), against.go (the Report of
+// two runs), since.go (of two states of a repository), diff.go (unified diffs), lines.go (the same with numbers),
+// hunks.go (what changed in each), values.go (changes with their values), objections.go (what validation says),
+// fold.go (rules that were not applied for one reason), filter.go (parts of a Report), known.go (only new
+// changes), matrix.go (what each policy did to each object), summary.go and findings.go (what several formats
+// share). Each format has a file: text.go, unified.go, markdown.go, json.go, sarif.go, junit.go, github.go,
+// html.go, stats.go (counts), and of a matrix matrixtext.go, matrixdata.go (JSON and CSV) and matrixhtml.go.
 package report
 
 import (

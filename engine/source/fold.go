@@ -13,9 +13,9 @@ import (
 const FewPlaces = 3
 
 // Fold joins diagnostics that say the same of the same field of more than FewPlaces objects, or of objects that
-// come from the same place, whatever their names: the first of them gets the number of all, and the next places up to a total of
-// most. Items of a list count as the same field, and so do all fields in notes about manifests, which need no action.
-// Names in the texts of many may differ; each place then has its own.
+// come from the same place, whatever their names: the first of them gets the number of all, and the next places up
+// to a total of most. Items of a list count as the same field, and so do all fields in notes about manifests,
+// which need no action. Names in the texts of many may differ; each place then has its own.
 func Fold(diagnostics []Diagnostic, most int) []Diagnostic {
 	keys := sayings(diagnostics)
 	count := map[saying]int{}

@@ -71,9 +71,9 @@ type Message struct {
 	cause error
 }
 
-// Messagef formats a message. The format is Ours. The arguments that implement Identifier are
-// Identity, those of type Result are Computed, and those of type Literal and int are Ours. Errors have the origins of Spans; the last is the
-// cause. All other arguments are Input.
+// Messagef formats a message. The format is Ours. The arguments that implement Identifier are Identity, those of
+// type Result are Computed, and those of type Literal and int are Ours. Errors have the origins of Spans; the last
+// is the cause. All other arguments are Input.
 func Messagef(format string, args ...any) *Message {
 	m := &Message{}
 	var spans [][]Span // of each argument

@@ -8,10 +8,10 @@
 // A message knows the origins of its parts: a literal text, a name, a value of the input. Package
 // redact decides by them what may be shown.
 //
-// The files in order: source.go (Position, Place, Diagnostic), message.go (texts with origins), words.go
-// (texts that may be computed), printable.go (control characters), errors.go (diagnostics as errors),
-// fold.go (many diagnostics that say the same), catalogue.go with catalogue_running.go and catalogue_cluster.go (what each code means), suggest.go (advice about unknown
-// names), fix.go (advice that programs can follow).
+// The files in order: source.go (Position, Place, Diagnostic), message.go (texts with origins), words.go (texts
+// that may be computed), printable.go (control characters), errors.go (diagnostics as errors), fold.go (many
+// diagnostics that say the same), catalogue.go with catalogue_running.go and catalogue_cluster.go (what each code
+// means), suggest.go (advice about unknown names), fix.go (advice that programs can follow).
 package source
 
 import (

@@ -30,9 +30,9 @@ type dimension struct {
 	session func(n int) []message
 }
 
-// Names of files that are not manifests to run on: policies, context, the standard input, the manifests
-// of the base, the configuration file, the baseline and the recorded answers of webhooks. Other files in directories are not on the command
-// line, either.
+// Names of files that are not manifests to run on: policies, context, the standard input, the manifests of the
+// base, the configuration file, the baseline and the recorded answers of webhooks. Other files in directories are
+// not on the command line, either.
 const (
 	policiesFile, contextFile, stdinFile, baseFile = "policies.yaml", "context.yaml", "stdin.yaml", "base/manifests.yaml"
 	configurationFile, baselineFile, answersFile   = ".preadmit.yaml", "baseline.yaml", "answers.yaml"

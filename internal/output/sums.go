@@ -45,8 +45,8 @@ type Sums struct {
 	Kept    []source.Diagnostic
 }
 
-// SumsIn returns the sums of an output directory; nil if there are none and files are not to be pruned. name is
-// the name of the directory for messages.
+// SumsIn returns the sums of an output directory, whose name for messages is given, too. Without pruning, it returns
+// nil for a directory that has none.
 func SumsIn(l *Ledger, dir, name string, prune bool) (*Sums, []source.Diagnostic) {
 	s := &Sums{dir: input.RealPath(dir), ledger: l, prune: prune}
 	s.file = &File{Name: filepath.ToSlash(filepath.Join(name, SumsName)), Real: filepath.Join(s.dir, SumsName), Within: dir}

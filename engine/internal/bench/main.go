@@ -6,8 +6,9 @@
 //
 //	go -C engine/internal/bench run .
 //
-// It takes about three minutes and needs an idle machine: garbage collection takes idle processor
-// time, and most of it in the floor, so ratios to the floor are higher on a busy one. Without Terraform in PATH its row is left out, with a note in the table.
+// It takes about three minutes and needs an idle machine: garbage collection takes idle processor time, and most
+// of it in the floor, so ratios to the floor are higher on a busy one. Without Terraform in PATH its row is left
+// out, with a note in the table.
 //
 // Another table has what our own packages for CEL save against the packages that they replace.
 //

@@ -6,11 +6,10 @@
 // RuntimeClass that is missing does not exist, except for those that every cluster has. Plug-ins
 // behave as without configuration files of the server, except PodSecurity, and without cached objects.
 //
-// The files in order: builtin.go (the table), program.go (plug-ins as programs), call.go (one
-// plug-in and one object), config.go (the configuration of PodSecurity), and one file for each plug-in, in the order of the server:
-// limitranger.go, serviceaccount.go, pullimages.go, podsecurity.go, podsecurityfields.go, nodeselector.go, priority.go,
-// tolerations.go (three of them), storage.go (two), runtimeclass.go, ingressclass.go and
-// topology.go.
+// The files in order: builtin.go (the table), program.go (plug-ins as programs), call.go (one plug-in and one
+// object), config.go (the configuration of PodSecurity), and one file for each plug-in, in the order of the
+// server: limitranger.go, serviceaccount.go, pullimages.go, podsecurity.go, podsecurityfields.go, nodeselector.go,
+// priority.go, tolerations.go (three of them), storage.go (two), runtimeclass.go, ingressclass.go and topology.go.
 package builtin
 
 import (

@@ -9,17 +9,16 @@
 // evaluates it. Errors in expressions have the API server's texts. Results are plain Go values:
 // map[string]any, []any, string, int64, float64, bool, nil.
 //
-// The files in order: env.go, host.go, functions.go (functions, for editors), types.go (declared types), scope.go (compilation),
-// compiler.go, activation.go (evaluation, lazy variables, costs), unknown.go and tracked.go (values
-// that are not known yet), reads.go (which values expressions read), order.go (maps in the order
-// of their keys), bounds.go (what costs do not bound), authorizer.go, object.go and patch.go
-// (values of Object and JSONPatch), govalue.go (Go values of a server), forms.go (when there
-// are any), check.go, pointers.go, guard.go, missing.go, certain.go and costly.go (mistakes that a server
-// accepts), mend.go, meant.go and grammar.go (what was meant by expressions with errors), coverage.go (what
-// has been evaluated), draft.go (types of expressions in drafts); rules.go (rules of custom resources); tree.go (the environment of mutation
-// trees); kyverno.go (Kyverno's environment), world.go (what its functions ask),
-// kyvernoresource.go and kyvernoasking.go (the functions that ask), kyvernoimage.go,
-// kyvernotext.go, kyvernox509.go, kyvernoregex.go and kyvernovalues.go (the others).
+// The files in order: env.go, host.go, functions.go (functions, for editors), types.go (declared types), scope.go
+// (compilation), compiler.go, activation.go (evaluation, lazy variables, costs), unknown.go and tracked.go (values
+// that are not known yet), reads.go (which values expressions read), order.go (maps in the order of their keys),
+// bounds.go (what costs do not bound), authorizer.go, object.go and patch.go (values of Object and JSONPatch),
+// govalue.go (Go values of a server), forms.go (when there are any), check.go, pointers.go, guard.go, missing.go,
+// certain.go and costly.go (mistakes that a server accepts), mend.go, meant.go and grammar.go (what was meant by
+// expressions with errors), coverage.go (what has been evaluated), draft.go (types of expressions in drafts);
+// rules.go (rules of custom resources); tree.go (the environment of mutation trees); kyverno.go (Kyverno's
+// environment), world.go (what its functions ask), kyvernoresource.go and kyvernoasking.go (the functions that
+// ask), kyvernoimage.go, kyvernotext.go, kyvernox509.go, kyvernoregex.go and kyvernovalues.go (the others).
 package celenv
 
 import (

@@ -8,11 +8,11 @@
 //
 // Errors contain no values of the input, because these may be secret.
 //
-// The files in order: jmespath.go (Expression, Env), value.go (input and output values),
-// bounds.go (the resources of an expression), signature.go and call.go (arguments), check.go (calls that always fail), strings.go, objects.go,
-// arithmetic.go, clock.go, crypto.go and image.go (the functions, with what they do), compare.go (quantities and
-// versions for other packages), parts.go (the parts of a text, for editors), tree.go and order.go (the parts of an
-// expression and what of its value is random, for other packages).
+// The files in order: jmespath.go (Expression, Env), value.go (input and output values), bounds.go (the resources
+// of an expression), signature.go and call.go (arguments), check.go (calls that always fail), strings.go,
+// objects.go, arithmetic.go, clock.go, crypto.go and image.go (the functions, with what they do), compare.go
+// (quantities and versions for other packages), parts.go (the parts of a text, for editors), tree.go and order.go
+// (the parts of an expression and what of its value is random, for other packages).
 package jmespath
 
 import (

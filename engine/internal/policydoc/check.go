@@ -264,7 +264,8 @@ func lacked(x celenv.Problem, t *troubled, at map[spot]*troubled, kinds []*schem
 	})
 }
 
-// problem reports a problem that all kinds have, or that some have for which the policy does not check first. lacked: see there.
+// problem reports a problem that all kinds have, that some have for which the policy does not check first, or that is
+// a field which none has: lacked.
 func (c *Checked) problem(x celenv.Problem, t *troubled, kinds []*schema.Kind, lacked bool) []source.Diagnostic {
 	path := c.Paths[x.Expression]
 	switch {

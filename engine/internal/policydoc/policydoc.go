@@ -142,8 +142,8 @@ func quotedList(supported []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// Unlike reports a text that is none of the supported ones with a message, and with the one that was probably meant or
-// else with advice.
+// Unlike reports a text that is not supported. It proposes the supported text that was probably meant, and gives the
+// advice if there is none.
 func (r *Reader) Unlike(n policy.Node, message, advice string, supported []string) {
 	r.unsupported(source.Errorf(r.Document.At(n.Path), "policy-invalid", "%s", message).With(advice), n, supported)
 }

@@ -97,7 +97,8 @@ var phases = map[gvk.Kind]string{
 	workload.PodKind: "Pending",
 }
 
-// Created returns an object that is created, as a server gives it to validating admission. bare is the admission view of the object without a status.
+// Created returns an object that is created, as a server gives it to validating admission. bare is the admission
+// view of the object without a status.
 func Created(kind *schema.Kind, admitted, bare map[string]any) map[string]any {
 	object := preparedCopy(kind, admitted)
 	if status, ok := bare["status"]; ok && status != nil {

@@ -18,8 +18,9 @@
 // managedFields of the object), and built-in kinds are not converted to other versions for
 // matchPolicy Equivalent, which is an error.
 //
-// The files in order: language.go (from documents to programs), read.go and client.go (the fields of
-// a configuration), plan.go (which requests a webhook gets), review.go (the request), response.go
-// (decoding an answer), verdict.go (what a server does with it), recorded.go (recorded answers),
-// recorder.go (recording them), exchange.go (without the values of Secrets), order.go (which answers mean the same), nearest.go (what changed since a recorded request).
+// The files in order: language.go (from documents to programs), read.go and client.go (the fields of a
+// configuration), plan.go (which requests a webhook gets), review.go (the request), response.go (decoding an
+// answer), verdict.go (what a server does with it), recorded.go (recorded answers), recorder.go (recording them),
+// exchange.go (without the values of Secrets), order.go (which answers mean the same), nearest.go (what changed
+// since a recorded request).
 package webhook

@@ -95,7 +95,8 @@ type generator struct {
 	lines map[reflect.Type]string
 }
 
-// name returns the name of a struct type, which is its name in OpenAPI documents, and adds the line of the type if it is missing.
+// name returns the name of a struct type, which is its name in OpenAPI documents, and adds the line of the type if
+// it is missing.
 func (g *generator) name(t reflect.Type) string {
 	name := strings.ReplaceAll(strings.Replace(t.PkgPath(), "k8s.io/", "io.k8s.", 1), "/", ".") + "." + t.Name()
 	if _, ok := g.lines[t]; !ok {
