@@ -225,7 +225,8 @@ func (c *converter) split(n *node) (applied, patched *node) {
 	for _, f := range n.fields {
 		a, p := (*node)(nil), f.node
 		isNullKept := f.add && !f.node.at.given.IsZero()
-		if f.key.isConstant && (!f.add || isScalar(f.node)) && !isNullKept && !f.mayDelete() {
+		canKeep := !f.add || isScalar(f.node) && !isAtomic(nil, first(f.node.at.types)) // it writes what it keeps
+		if f.key.isConstant && canKeep && !isNullKept && !f.mayDelete() {
 			a, p = c.split(f.node)
 		}
 		applied, patched = applied.with(n.at, f, a), patched.with(n.at, f, p)
@@ -271,7 +272,10 @@ func (c *converter) canApply(n *node) bool {
 	case n.isLeaf && holds(n.value, t, isUndeclared): // which only a JSON Patch can write
 		return false
 	case n.isLeaf:
-		return isScalar(n) || (!t.IsList || t.List == schema.Atomic) && !(c.isNative && holds(n.value, t, isAtomic))
+		if isScalar(n) {
+			return !(c.isNative && isAtomic(n.value, t)) // an expression may have any value
+		}
+		return (!t.IsList || t.List == schema.Atomic) && !(c.isNative && holds(n.value, t, isAtomic))
 	case n.items != nil:
 		return c.canApplyItems(n)
 	case n.fields == nil:
