@@ -299,8 +299,8 @@ func (t *tape) inList(i int) (splices []splice, value any) {
 	return []splice{{start: start, end: start, text: "["}, {start: end, end: end, text: "]"}}, []any{t.value(i)}
 }
 
-// rewritten returns the splices that change the scalar at index i, and its value then. There are none if it cannot have
-// that form.
+// rewritten returns the splices that rewrite the scalar at index i, and its new value. It returns none if the scalar
+// cannot have that form.
 func (t *tape) rewritten(i int, as source.Rewrite) (splices []splice, value any) {
 	switch {
 	case as.Listed:

@@ -142,8 +142,8 @@ func quotedList(supported []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// Unlike reports a text that is not supported. It proposes the supported text that was probably meant, and gives the
-// advice if there is none.
+// Unlike reports a text that is not supported. It proposes the supported text that was probably meant; if no text is
+// near, it gives the advice.
 func (r *Reader) Unlike(n policy.Node, message, advice string, supported []string) {
 	r.unsupported(source.Errorf(r.Document.At(n.Path), "policy-invalid", "%s", message).With(advice), n, supported)
 }
