@@ -143,11 +143,13 @@ func (s server) admit(p place, request *policy.Request, written map[string]any, 
 	}
 	buffer := eventBuffers.Get().(*[]event)
 	a.trace.before, a.trace.events = request.Object, *buffer
-	for a.trace.pass = 1; a.trace.pass == 1 || a.trace.pass == 2 && a.mutated; a.trace.pass++ {
+	goesOn := true
+	for a.trace.pass = 1; goesOn && (a.trace.pass == 1 || a.trace.pass == 2 && a.mutated); a.trace.pass++ {
 		request.Reinvocation, request.Forms = a.trace.pass == 2, celenv.Forms{}
-		if !a.run(policy.BuiltIn, a.builtIn) || !a.run(policy.InServer, a.inServer) || !a.webhooks() {
-			break
-		}
+		goesOn = a.run(policy.BuiltIn, a.builtIn) && a.run(policy.InServer, a.inServer) && a.webhooks()
+	}
+	if goesOn && a.mutated && p.kind.Custom {
+		a.rebuild()
 	}
 	a.trace.pass, a.trace.after = 0, a.placed(a.trace.before)
 	a.trace.keep(buffer)
@@ -438,9 +440,14 @@ func (a *passes) complete() error {
 }
 
 // convert rebuilds the object of the request after a pass with mutations, as a server does when it
-// converts the object to its internal form and back. Fields that this drops, such as unknown fields
-// of a custom resource and those of its metadata with a wrong type, are not in the manifest either.
-func (a *passes) convert() bool {
+// converts the object to its internal form and back. A custom resource has no internal form: a server rebuilds
+// it after both passes, when it stores it. It reports whether the request continues.
+func (a *passes) convert() bool { return a.place.kind.Custom || a.rebuild() }
+
+// rebuild drops what the object of the request loses when a server converts or stores it, such as unknown fields
+// of a custom resource and those of its metadata with a wrong type. They are not in the manifest either. It
+// reports whether the request continues.
+func (a *passes) rebuild() bool {
 	p := a.place
 	p.namespace = textAt(a.request.Object, "metadata", "namespace")
 	view, err := a.server.defaulting.view(a.request.Memo, p, a.request.Object)

@@ -53,7 +53,7 @@ func connect(t *testing.T) *liveCluster {
 	c.get(t, "/version", &version)
 	c.options = Options{
 		KubernetesVersion: version.Major + "." + strings.TrimSuffix(version.Minor, "+"),
-		DryRun:            true, User: c.whoAmI(t), NonIdempotent: "skip",
+		DryRun:            true, User: c.whoAmI(t), NonIdempotent: "skip", FieldValidation: FieldValidationStrict,
 	}
 	if _, known := minorVersion(c.options.KubernetesVersion); !known {
 		t.Skipf("the cluster is of version %s", c.options.KubernetesVersion)
@@ -328,6 +328,22 @@ func (c *liveCluster) create(t *testing.T, object map[string]any, kind gvk.Kind,
 	})
 }
 
+// define creates a CustomResourceDefinition, and returns when its kind is served.
+func (c *liveCluster) define(t *testing.T, definition string, k randomKind) {
+	t.Helper()
+	d := readText(t, k.kind, definition).Documents()[0]
+	object := d.Object()
+	put(object, c.id, "metadata", "labels", liveLabel)
+	c.create(t, object, d.Kind(), "", d.Name())
+	for range 100 {
+		if code, _ := c.send(http.MethodGet, apiPath(k.apiVersion)+"/namespaces/default/"+k.resource, nil); code == http.StatusOK {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("the server does not serve %s after ten seconds", k.kind)
+}
+
 // awaitPolicies returns when all policies that were written before are in force. It waits for a
 // separate policy that is written last.
 func (c *liveCluster) awaitPolicies(t *testing.T) {
@@ -379,15 +395,19 @@ func (c *liveCluster) metadata(name string) map[string]any {
 }
 
 // ask sends an object as a dry run and returns the object that the server would store, or its
-// message.
-func (c *liveCluster) ask(t *testing.T, kind gvk.Kind, namespace string, object map[string]any) liveAnswer {
+// message. updated is the name of the object that it updates; "" creates one.
+func (c *liveCluster) ask(t *testing.T, kind gvk.Kind, namespace, updated string, object map[string]any) liveAnswer {
 	t.Helper()
-	code, header, body := c.exchange(http.MethodPost, c.path(kind, namespace)+"?dryRun=All&fieldValidation=Strict&fieldManager=preadmit", object)
+	method, path := http.MethodPost, c.path(kind, namespace)
+	if updated != "" {
+		method, path = http.MethodPut, path+"/"+updated
+	}
+	code, header, body := c.exchange(method, path+"?dryRun=All&fieldValidation=Strict&fieldManager=preadmit", object)
 	if code == 0 {
 		return liveAnswer{message: string(body)}
 	}
 	answer := liveAnswer{code: code, warnings: warningTexts(header), object: readText(t, "answer", string(body)).Documents()[0].Object()}
-	if code != http.StatusCreated {
+	if code >= 300 {
 		answer.message, _ = answer.object["message"].(string)
 		return answer
 	}

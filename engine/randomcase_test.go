@@ -290,7 +290,7 @@ func (r random) manifest(k randomKind, name string) string {
 	default:
 		b.WriteString("spec:\n")
 		if k.kind != "Job" {
-			b.WriteString("  selector: {matchLabels: {app: web}}\n" + oneOf(r, "", "  minReadySeconds: 1\n", "  revisionHistoryLimit: 10\n"))
+			b.WriteString("  selector: {matchLabels: {app: web}}\n" + oneOf(r, "", "  minReadySeconds: 1\n", map[bool]string{false: "  revisionHistoryLimit: 10\n"}[k.kind == "ReplicaSet"]))
 		}
 		switch k.kind {
 		case "Deployment":

@@ -441,6 +441,37 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// TestCrashIgnored checks that a crash ends the request whatever the failurePolicy, before the next mutation.
+func TestCrashIgnored(t *testing.T) {
+	const text = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: p}
+spec:
+  failurePolicy: Ignore
+  reinvocationPolicy: Never
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch: {expression: '[JSONPatch{op: "add", path: "/data", value: null}, JSONPatch{op: "add", path: "/data/x", value: "y"}]'}
+  - patchType: JSONPatch
+    jsonPatch: {expression: '[JSONPatch{op: "add", path: "/metadata/labels", value: "text"}]'}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: p}
+spec: {policyName: p}
+`
+	set, diagnostics := Compile([]*manifest.Stream{readText(t, "policy.yaml", text)}, nil, Options{})
+	if set == nil {
+		t.Fatal(diagnostics)
+	}
+	outcome := set.Run(t.Context(), []*manifest.Stream{readText(t, "-", "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}")})
+	if got := refusals(outcome); len(got) != 1 || !strings.Contains(got[0], "kube-apiserver crashes on it") {
+		t.Errorf("got %q, want the crash alone", got)
+	}
+}
+
 // TestBuiltinKinds checks that fields, kinds and defaults depend on the version.
 func TestBuiltinKinds(t *testing.T) {
 	const (

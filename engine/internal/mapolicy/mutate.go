@@ -115,7 +115,7 @@ func (i *invocation) conclude(step *policy.Step, m *mutation, r *policy.Request,
 	switch {
 	case errors.As(err, &rejected), errors.As(err, &crash):
 		i.deny(step, err)
-		step.Failure.Ignored = false
+		step.Failure.Ignored, step.Failure.Abort = false, crash != nil
 	case errors.Is(err, errNotNow):
 		step.NotApplied = &policy.NotApplied{ID: step.ID, At: m.at, Reason: policy.Text(err.Error())}
 	case errors.Is(err, jsonpatch.ErrTestFailed):
