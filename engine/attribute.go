@@ -38,10 +38,10 @@ func (w *written) attribute() {
 	}
 }
 
-// causes are the changes by their paths in the result.
+// causes are the changes by their paths in the result. dropped are those that the server drops.
 type causes struct {
-	all   []Change
-	index change.PathIndex
+	all            []Change
+	index, dropped change.PathIndex
 }
 
 func newCauses(all []Change) *causes {
@@ -53,23 +53,27 @@ func newCauses(all []Change) *causes {
 	for i, path := range change.After(steps) {
 		if all[i].Disposition != Dropped {
 			c.index.Add(path, i)
+		} else {
+			c.dropped.Add(path, i)
 		}
 	}
 	return c
 }
 
 // of returns the causes of an edit with a path in the result: the changes at, inside or above the
-// path. Without such changes, the nearest ones are, of each author the first: the manifest may use
-// another field than the view, or an item has moved because others have.
+// path, or else those that the server drops, which may have replaced a value. Without such changes, the
+// nearest ones are, of each author the first: the manifest may use another field than the view, or an item
+// has moved because others have.
 func (c *causes) of(path change.Path, kind *schema.Kind) []int {
-	if found := c.index.Overlapping(path); len(found) > 0 {
-		return found
+	inView := admission.ViewPath(kind, path)
+	for _, index := range []*change.PathIndex{&c.index, &c.dropped} {
+		for _, at := range []change.Path{path, inView} {
+			if found := index.Overlapping(at); len(found) > 0 {
+				return found
+			}
+		}
 	}
-	path = admission.ViewPath(kind, path)
-	if found := c.index.Overlapping(path); len(found) > 0 {
-		return found
-	}
-	return c.index.Nearest(path, c.author)
+	return c.index.Nearest(inView, c.author)
 }
 
 // author returns what distinguishes the authors of changes, also in what of them may be shown.

@@ -50,6 +50,9 @@ func (w written) drop(unview func(object, view, mutated map[string]any) map[stri
 	copies := change.Copies{}
 	rest := copies.Object(before)
 	for _, c := range dropped {
+		if own, had := c.Path.Get(w.loaded.raw); had && !isSeen(c, w.admitted.trace.before) {
+			c = change.Change{Op: change.Replace, Path: c.Path, Old: c.Old, New: own}
+		}
 		if copies.Apply(rest, c) != nil {
 			return nil, w.edited // another change has moved it; pinning handles that
 		}
@@ -66,8 +69,17 @@ func (w written) spoils(c change.Change) bool {
 	if !w.job.place.kind.Custom || c.Path[0].Key != "metadata" {
 		return false
 	}
-	kept, stayed := c.Path.Get(w.admitted.trace.before)
-	return stayed && !change.Equal(kept, c.Old)
+	kept, _ := c.Path.Get(w.admitted.trace.before)
+	if !isSeen(c, w.admitted.trace.before) { // such as an empty map, which a server does not keep
+		kept, _ = c.Path.Get(w.loaded.raw)
+	}
+	return !change.Equal(kept, c.Old)
+}
+
+// isSeen reports whether a view has a value where another changes.
+func isSeen(c change.Change, view map[string]any) bool {
+	_, seen := c.Path.Get(view)
+	return seen
 }
 
 // dropEmptied removes maps that became empty because the value at a path was dropped, and that the
