@@ -106,6 +106,15 @@ var (
 	}
 )
 
+// held is view for an object that the server holds already.
+func (d defaulting) held(memo *change.Memo, p place, object map[string]any) (map[string]any, error) {
+	view, err := d.view(memo, p, object)
+	if err != nil {
+		return nil, err
+	}
+	return admission.Held(view, object), nil
+}
+
 // passes is the state of one admission.
 type passes struct {
 	server  server

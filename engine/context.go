@@ -137,7 +137,7 @@ func (r *run) same(c *candidates, documents []*manifest.Document) (map[string]an
 			return nil, ambiguous(c.place.id(), documents[0], other)
 		}
 	}
-	view, err := r.server.defaulting.view(nil, c.place, object)
+	view, err := r.server.defaulting.held(nil, c.place, object)
 	if err != nil {
 		return nil, invalidContext(documents[0], c.place.id(), err)
 	}

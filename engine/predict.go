@@ -69,7 +69,7 @@ func (s *Set) hold(p *Prediction, d *manifest.Document) error {
 	}
 	var old map[string]any
 	for _, before := range s.old {
-		if old, err = defaulting.view(nil, at, before.Object()); err != nil {
+		if old, err = defaulting.held(nil, at, before.Object()); err != nil {
 			return fmt.Errorf("the object in the cluster is not valid: %w", err)
 		}
 	}

@@ -31,9 +31,11 @@ var nativeKinds = slices.Concat(randomKinds, slices.DeleteFunc(slices.Clone(kyve
 	{"v1", "Secret", "", "secrets", nil},
 })
 
-// gadgetDefinition has a schema with most of what a server does with custom resources: defaults,
-// pruning, kinds of lists and maps, and validation.
-const gadgetDefinition = `apiVersion: apiextensions.k8s.io/v1
+// gadgetDefinition has two versions of one schema with most of what a server does with custom resources:
+// defaults, pruning, kinds of lists and maps, and validation.
+var gadgetDefinition = gadgetVersions + strings.NewReplacer("name: v1", "name: v1beta1", "storage: true", "storage: false").Replace(gadgetVersions[strings.Index(gadgetVersions, "  - name: v1"):])
+
+const gadgetVersions = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: gadgets.live.preadmit.dev}
 spec:
@@ -98,7 +100,9 @@ func init() {
 			"spec: {size: 0, parts: [], note: null, matrix: [[1, 2], [3]], zones: [], mode: \"\", selector: {app: web}}",
 			"spec: {parts: [{name: a, options: null}, {name: b, options: {level: 5, strict: true}}], limits: {cpu: 1, memory: 1Gi}, labels: {a: b, c: \"\"}, when: \"2024-01-01T00:00:00Z\", data: YWJj}",
 			"spec: {template: {apiVersion: v1, kind: Pod, metadata: {name: p, labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}, unknown: 1, selector: {}}",
-			"{}", "spec: {}", "status: {phase: Ready}",
+			`spec: {free: {f: 1.0, e: 1e3, big: 9007199254740993, neg: -1.5, nothing: null, list: [null, 1, x, {a: null}], "a b": 1, "": 2}, parts: [{name: "1", count: -1}], port: "80"}`,
+			`spec: {note: "\u00e9\u4e2d\n two", mode: fast, free: {text: "true", more: "1e3"}, zones: ["", "é"], limits: {cpu: 0.5, memory: "1"}}`,
+			"{}", "spec: {}", "status: {phase: Ready}", "spec: null",
 		},
 		"HorizontalPodAutoscaler": {
 			"spec: {maxReplicas: 5, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}",
@@ -141,6 +145,14 @@ var oldCalls = []string{
 var paramCalls = []string{
 	`params.metadata.name`, `string(params.spec.size)`, `params.?spec.?note.orValue("no")`, `params.spec.mode + params.metadata.labels["app"]`, `string(params == null)`, `string(has(params.spec.parts) && params.spec.parts.size() > 1)`, `string(params.spec.port)`,
 	`params.spec.?zones.orValue([]).join("-")`, `string(params.metadata.namespace == object.metadata.namespace)`, `params.apiVersion`,
+}
+
+// versions are the versions of the kind, one of which the policy selects.
+func (p nativePolicy) versions() []string {
+	if p.kind.kind == gadget.kind {
+		return []string{"v1", "v1", "v1beta1", "*"}
+	}
+	return []string{p.kind.apiVersion[strings.Index(p.kind.apiVersion, "/")+1:], "*"}
 }
 
 // text returns an expression of a text.
@@ -223,7 +235,7 @@ spec:
     resourceRules:
     - {apiGroups: [%q], apiVersions: [%q], operations: %s, resources: [%q]}
 `, name, oneOf(p.random, "Fail", "Fail", "Ignore"), oneOf(p.random, "Never", "IfNeeded"), oneOf(p.random, "Equivalent", "Exact"),
-		oneOf(p.random, p.kind.group, "*"), oneOf(p.random, p.kind.apiVersion[strings.Index(p.kind.apiVersion, "/")+1:], "*"), operations, p.kind.resource)
+		oneOf(p.random, p.kind.group, "*"), oneOf(p.random, p.versions()...), operations, p.kind.resource)
 	if p.chance(10) {
 		b.WriteString("    objectSelector: " + oneOf(p.random, "{matchLabels: {app: web}}", "{matchExpressions: [{key: app, operator: NotIn, values: [skip]}]}", "{matchExpressions: [{key: team, operator: DoesNotExist}]}") + "\n")
 	}
@@ -257,6 +269,9 @@ spec:
 // nativeManifest returns an object of a kind for wider cases.
 func (r random) nativeManifest(k randomKind, name string) string {
 	text := r.manifest(k, name)
+	if k.kind == gadget.kind && r.chance(20) {
+		text = strings.Replace(text, k.apiVersion, k.apiVersion+"beta1", 1)
+	}
 	if k.kind == "Job" {
 		text += "      restartPolicy: " + oneOf(r, "Never", "OnFailure") + "\n"
 	}

@@ -564,7 +564,7 @@ func (r *run) oldObject(l *loaded, memo *change.Memo) map[string]any {
 	if d == nil {
 		return nil
 	}
-	view, err := r.server.defaulting.view(memo, r.set.placeOf(d, r.currentSchemas()), d.Object())
+	view, err := r.server.defaulting.held(memo, r.set.placeOf(d, r.currentSchemas()), d.Object())
 	if err != nil {
 		l.tell(source.Errorf(d.At(nil), "manifest-invalid", "the object before the update: %v", err))
 	}

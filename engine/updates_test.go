@@ -127,3 +127,55 @@ spec:
     mutate: {patchStrategicMerge: {metadata: {labels: {x: "y"}}}}
 `, match, preconditions)
 }
+
+// TestHeldMetadata checks that expressions see the metadata that a server has set in the object before an update,
+// in params and in namespaces, but not in an object that it creates. TestEquivalence asks servers.
+func TestHeldMetadata(t *testing.T) {
+	const (
+		policies = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: note}
+spec:
+  reinvocationPolicy: Never
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [services], operations: ["*"]}]
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration:
+      expression: >-
+        Object{metadata: Object.metadata{annotations: {"seen": [object, oldObject, params, dyn(namespaceObject)].map(o,
+        o == null ? "null" : o.metadata.?uid.orValue("none") + (has(o.metadata.creationTimestamp) ? " dated" : "")).join(", ")}}}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: note}
+spec: {policyName: note, paramRef: {name: settings, parameterNotFoundAction: Deny}}
+`
+		stored  = `{name: %s, uid: %s, creationTimestamp: "2026-11-28T10:00:00Z"}`
+		service = "apiVersion: v1\nkind: Service\nmetadata: " + stored + "\nspec: {ports: [{port: 80}]}\n"
+	)
+	context := readText(t, "context.yaml", fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: "+stored+"\n---\napiVersion: v1\nkind: Namespace\nmetadata: "+stored+"\n", "settings", "params", "default", "namespace"))
+	for operation, want := range map[policy.Operation]string{
+		policy.Create: "none, null, params dated, namespace dated",
+		policy.Update: "none, old dated, params dated, namespace dated",
+	} {
+		options, object := Options{Operation: operation}, fmt.Sprintf(service, "s", "dropped")
+		if operation == policy.Update {
+			object = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 80}]}\n"
+			options.Old = []*manifest.Stream{readText(t, "old.yaml", fmt.Sprintf(service, "s", "old"))}
+		}
+		set, diagnostics := Compile([]*manifest.Stream{readText(t, "policy.yaml", policies)}, []*manifest.Stream{context}, options)
+		if set == nil {
+			t.Fatal(diagnostics)
+		}
+		stream := readText(t, "-", object)
+		if outcome := set.Run(t.Context(), []*manifest.Stream{stream}); outcome.Failed() {
+			t.Fatal(outcome.Diagnostics)
+		}
+		if got := string(stream.Bytes()); !strings.Contains(got, `seen: "`+want+`"`) {
+			t.Errorf("%s: got %s, want %q", operation, got, want)
+		}
+	}
+}

@@ -160,9 +160,34 @@ func join(problems []*FieldError) error {
 	return errors.Join(errs...)
 }
 
+// systemFields are the metadata that a server drops from an object that it creates, and sets itself.
+var systemFields = []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid"}
+
+// Held returns a view of an object with the metadata that the server has set. Views of objects that a server
+// holds already have it: the object before an update, and those that policies look up.
+func Held(view, object map[string]any) map[string]any {
+	given, _ := object["metadata"].(map[string]any)
+	seen, _ := view["metadata"].(map[string]any)
+	var metadata map[string]any
+	for _, name := range systemFields {
+		if value, set := given[name]; set && value != nil && seen[name] == nil {
+			if metadata == nil {
+				metadata = maps.Clone(seen)
+			}
+			metadata[name] = value
+		}
+	}
+	if metadata == nil {
+		return view
+	}
+	held := maps.Clone(view)
+	held["metadata"] = metadata
+	return held
+}
+
 // wipeMetadata drops the metadata that the server sets itself, and duplicate owner references.
 func wipeMetadata(metadata *record) {
-	for _, name := range []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid"} {
+	for _, name := range systemFields {
 		metadata.remove(name)
 	}
 	references := items(metadata.out, "ownerReferences")
