@@ -128,7 +128,7 @@ func (l *liveCase) widen(t *testing.T, r random) {
 			if r.chance(50) {
 				text = r.nativeManifest(k, fmt.Sprintf("o%d", i))
 			}
-			m.before = readText(t, l.name, strings.ReplaceAll(text, oneOf(r, "app: web", "app: skip", "nothing"), "app: old")).Documents()[0]
+			m.before = readText(t, l.name, strings.ReplaceAll(text, oneOf(r, "app: web", "app: skip", "app: missing"), "app: old")).Documents()[0]
 		}
 	}
 }
