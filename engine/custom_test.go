@@ -218,3 +218,32 @@ spec:
 		}
 	}
 }
+
+// TestMalformedMetadata checks what becomes of metadata of a custom resource to which a policy gives a value of
+// a wrong type: a server drops it before 1.37, and refuses the object since.
+func TestMalformedMetadata(t *testing.T) {
+	for value, problem := range map[string]string{
+		`/metadata/labels", value: "text"`:          "cannot restore map from string",
+		`/metadata/finalizers", value: "text"`:      "cannot restore slice from string",
+		`/metadata/labels", value: {"a": 1}`:        "cannot convert int64 to string",
+		`/metadata/annotations", value: {"a": "b"}`: "",
+	} {
+		for version, want := range map[string]string{"1.36": "", "1.37": problem} {
+			text := "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicy\nmetadata: {name: p}\nspec:\n  reinvocationPolicy: Never\n" +
+				"  matchConstraints: {resourceRules: [{apiGroups: [example.com], apiVersions: [v1], resources: [shops], operations: [CREATE]}]}\n" +
+				"  mutations: [{patchType: JSONPatch, jsonPatch: {expression: '[JSONPatch{op: \"add\", path: \"" + value + "}]'}}]\n---\n" +
+				"apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding\nmetadata: {name: p}\nspec: {policyName: p}\n"
+			definition := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: shops.example.com}\nspec:\n  group: example.com\n  scope: Cluster\n" +
+				"  names: {kind: Shop, plural: shops, singular: shop}\n  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]\n"
+			set, diagnostics := Compile([]*manifest.Stream{readText(t, "policy.yaml", text)}, []*manifest.Stream{readText(t, "crd.yaml", definition)}, Options{KubernetesVersion: version})
+			if set == nil {
+				t.Fatal(diagnostics)
+			}
+			outcome := set.Run(t.Context(), []*manifest.Stream{readText(t, "shop.yaml", "apiVersion: example.com/v1\nkind: Shop\nmetadata: {name: a}\n")})
+			got := strings.Join(refusals(outcome), "\n")
+			if want == "" && got != "" || want != "" && (!strings.HasPrefix(got, `Shop.example.com "a" is invalid: metadata: Invalid value: {`) || !strings.HasSuffix(got, want)) {
+				t.Errorf("%s, %s: got %q, want %q", version, value, got, want)
+			}
+		}
+	}
+}

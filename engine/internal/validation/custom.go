@@ -17,7 +17,9 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	metadata "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	strict "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel/common"
@@ -212,6 +214,8 @@ func (c *custom) validate(ctx context.Context, object, old map[string]any) (fiel
 	at := field.NewPath("metadata")
 	if own, _ := object["metadata"].(map[string]any); old == nil && isUsualCustom(own, c.namespaced) && !change.Reference {
 		// a server has nothing to say
+	} else if malformed := c.malformed(own, at); malformed != nil {
+		problems = append(problems, malformed)
 	} else if old == nil {
 		problems = append(problems, byField(metadata.ValidateObjectMetaAccessor(u, c.namespaced, metadata.NameIsDNSSubdomain, at))...)
 	} else {
@@ -240,6 +244,21 @@ func (c *custom) validate(ctx context.Context, object, old map[string]any) (fiel
 	c.showTypes(failed)
 	slices.SortStableFunc(failed, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) }) // rules of one field have an order
 	return append(problems, failed...), append(warnings, run.warnings...)
+}
+
+// readsMetadataSince is the first minor version whose servers refuse metadata that they cannot read
+// (pkg/registry/customresource/validator.go). Servers before drop it.
+const readsMetadataSince = 37
+
+// malformed returns the error of a server that cannot read the metadata of a custom resource, or nil.
+func (c *custom) malformed(own map[string]any, at *field.Path) *field.Error {
+	if c.minor < readsMetadataSince {
+		return nil
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(own, &metav1.ObjectMeta{}); err != nil {
+		return field.Invalid(at, own, err.Error())
+	}
+	return nil
 }
 
 // byField sorts the errors of one stage, which a server has in random order.
