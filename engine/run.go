@@ -483,7 +483,8 @@ func (r *run) validateAlone(j *job) {
 // validateUntouched validates a manifest that no policy matches.
 func (r *run) validateUntouched(a *admitted) {
 	p := a.job.place
-	if probe := r.server.trace(nil); !r.server.checkMetadata(p, a.request, a.loaded.raw, probe) {
+	probe := r.server.trace(nil)
+	if admission.InheritsLabels(p.kind) || !r.server.checkMetadata(p, a.request, a.loaded.raw, probe) {
 		view, err := r.server.defaulting.view(nil, p, a.loaded.raw) // a server adds a label to namespaces
 		if err != nil {
 			a.tell(a.job.refusal("manifest-invalid", "", err)...)

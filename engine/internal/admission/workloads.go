@@ -3,6 +3,9 @@ package admission
 import (
 	"maps"
 	"math"
+
+	"github.com/preadmit/preadmit/engine/gvk"
+	"github.com/preadmit/preadmit/engine/internal/schema"
 )
 
 // defaultDeploymentStrategy is the part of SetDefaults_Deployment about the strategy.
@@ -43,6 +46,11 @@ func defaultStatefulSetUpdateStrategySince37(r *record) {
 	if rolling := r.child("rollingUpdate"); rolling.out != nil && r.out["type"] == "RollingUpdate" {
 		rolling.setAbsent("maxUnavailable", int64(1))
 	}
+}
+
+// InheritsLabels reports whether objects of a kind that have no labels get those of their pod template.
+func InheritsLabels(kind *schema.Kind) bool {
+	return kind.Kind == gvk.Kind{Version: "v1", Kind: "ReplicationController"} || kind.Kind == gvk.Kind{Group: "batch", Version: "v1", Kind: "Job"}
 }
 
 // inheritLabels sets the labels of an object that has no labels.
