@@ -144,8 +144,13 @@ func (e *evaluation) requestVariable(object map[string]any) map[string]any {
 	kind := map[string]any{"group": r.Kind.Group, "version": r.Kind.Version, "kind": r.Kind.Kind.Kind}
 	resource := map[string]any{"group": r.Kind.Group, "version": r.Kind.Version, "resource": r.Kind.Resource}
 	request := map[string]any{
-		"object": e.objectVariable(object), "operation": e.operation, "namespace": r.Namespace, "name": r.Name, "dryRun": r.DryRun,
+		"object": e.objectVariable(object), "operation": e.operation, "dryRun": r.DryRun,
 		"kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource,
+	}
+	for key, text := range map[string]string{"namespace": r.Namespace, "name": r.Name} {
+		if text != "" { // else the webhook has no such key, and an expression fails
+			request[key] = text
+		}
 	}
 	if r.OldObject != nil {
 		request["oldObject"] = data(r.OldObject, e.oldWhole)
