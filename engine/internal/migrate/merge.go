@@ -48,103 +48,54 @@ func (e effect) isIn(places [][]string) bool {
 }
 
 // placesRead returns the places that expressions read.
-func placesRead(all ...expr.Expr) [][]string {
-	r := usage{places: map[string][]string{"object": {}}}
+func placesRead(all ...expr.Expr) [][]string { return readIn(expr.InObject, all) }
+
+// readIn returns the places that expressions read, of which some variables have a place.
+func readIn(places expr.Places, all []expr.Expr) (found [][]string) {
 	for _, x := range all {
-		r.read(x)
-	}
-	return r.found
-}
-
-// usage finds the places that an expression reads. places are the places of variables.
-type usage struct {
-	places map[string][]string
-	found  [][]string
-}
-
-func (r *usage) read(x expr.Expr) {
-	if x.IsZero() {
-		return
-	}
-	if place, ok := r.placeOf(x); ok {
-		r.found = append(r.found, place)
-		return
-	}
-	if of, what, ok := partOf(x); ok {
-		if place, isPlace := r.placeOf(of); isPlace {
-			r.found = append(r.found, append(slices.Clip(place), what))
-			return
-		}
-	}
-	if over, _, name, args, ok := x.AsMacro(); ok {
-		r.readMacro(over, name, args)
-		return
-	}
-	for _, child := range x.Children() {
-		r.read(child)
-	}
-}
-
-// partOf returns the list or map of which an expression reads only a key, or which items it has.
-func partOf(x expr.Expr) (of expr.Expr, what string, ok bool) {
-	if key, operator, in, isComparison := x.AsComparison(); isComparison && operator == "in" {
-		text, isText := key.Constant()
-		return in, fmt.Sprint(text), isText
-	}
-	function, _, args, _ := x.AsCall()
-	if function != "size" || len(args) != 1 {
-		return expr.Expr{}, "", false
-	}
-	return args[0], whichItems, true
-}
-
-// readMacro reads a macro over the items of a list, which have a name in the arguments.
-func (r *usage) readMacro(over expr.Expr, name string, args []expr.Expr) {
-	inner := usage{places: maps.Clone(r.places)}
-	delete(inner.places, name)
-	for _, from := range over.Lists() {
-		if place, isPlace := r.placeOf(from); isPlace && len(over.Lists()) == 1 {
-			inner.places[name] = append(slices.Clip(place), anyItem)
-			r.found = append(r.found, append(slices.Clip(place), whichItems))
-		} else {
-			r.read(from)
-		}
-	}
-	if _, macro, _, _, ok := over.AsMacro(); ok && macro == "filter" {
-		r.read(over)
-	}
-	for _, arg := range args {
-		inner.read(arg)
-	}
-	r.found = append(r.found, inner.found...)
-}
-
-// placeOf returns the place of a chain of fields, with or without a default.
-func (r *usage) placeOf(x expr.Expr) ([]string, bool) {
-	if function, target, args, ok := x.AsCall(); ok && !target.IsZero() && (function == "orValue" || function == "hasValue") {
-		for _, arg := range args {
-			r.read(arg)
-		}
-		return r.placeOf(target)
-	}
-	variable, steps, ok := x.AsChain()
-	place, known := r.places[variable]
-	if variable == requestRoot && len(steps) > 0 && steps[0].Key == "object" {
-		steps, known = steps[1:], true
-	}
-	if !ok || !known {
-		return nil, false
-	}
-	place = slices.Clip(place)
-	for _, step := range steps {
-		if step.Index.IsZero() {
-			place = append(place, step.Key)
+		if x.IsZero() {
 			continue
 		}
-		r.read(step.Index)
-		place = append(place, anyItem)
+		if over, _, name, args, isMacro := x.AsMacro(); isMacro {
+			inner, _ := places.Inside(over, name)
+			found, x = append(found, readIn(inner, args)...), expr.Call("size", over) // it reads which items there are
+		}
+		whole, part := partOf(x)
+		place, parts, ok := places.Place(whole)
+		if ok {
+			found = append(found, append(keysOf(place), part...))
+		} else {
+			parts = x.Children()
+		}
+		found = append(found, readIn(places, parts)...)
 	}
-	return place, true
+	return found
+}
+
+// partOf returns the list or map of which an expression reads only a part: a key, or which items it has. For other
+// expressions, it returns the expression.
+func partOf(x expr.Expr) (whole expr.Expr, part []string) {
+	if key, operator, in, isComparison := x.AsComparison(); isComparison && operator == "in" {
+		if text, isText := key.Constant(); isText {
+			return in, []string{fmt.Sprint(text)}
+		}
+	}
+	if function, _, args, _ := x.AsCall(); function == "size" && len(args) == 1 {
+		return args[0], []string{whichItems}
+	}
+	return x, nil
+}
+
+// keysOf returns the keys of a place. Items of lists are not told apart.
+func keysOf(place []expr.Step) (keys []string) {
+	for _, step := range place {
+		if step.Index.IsZero() {
+			keys = append(keys, step.Key)
+		} else {
+			keys = append(keys, anyItem)
+		}
+	}
+	return keys
 }
 
 // follows reports whether a rule must run after another one of the same policy, because of one of its

@@ -32,15 +32,15 @@ type fact struct {
 // present is any value; absent says that the field is removed.
 var present, absent any = new(struct{ present int }), new(struct{ absent int })
 
-// factFinder finds facts. paths are the paths of variables in the object.
+// factFinder finds facts. places are the places of variables in the object.
 type factFinder struct {
-	paths map[string][]string
-	found []fact
+	places expr.Places
+	found  []fact
 }
 
 // factsOf returns the facts in an expression about the fields of the object.
 func factsOf(x expr.Expr) []fact {
-	f := factFinder{paths: map[string][]string{"object": {}}}
+	f := factFinder{places: expr.InObject}
 	f.find(x)
 	return f.found
 }
@@ -90,17 +90,14 @@ func (f *factFinder) find(x expr.Expr) {
 }
 
 func (f *factFinder) findMacro(over expr.Expr, name string, args []expr.Expr) {
-	inner := factFinder{paths: maps.Clone(f.paths)}
-	delete(inner.paths, name)
-	for _, from := range over.Lists() {
-		if path, isPath := f.pathOf(from); isPath {
-			inner.paths[name] = append(slices.Clip(path), "0")
-			f.noteList(path)
-		}
+	places, lists := f.places.Inside(over, name)
+	for _, list := range lists {
+		f.noteList(pathOf(list))
 	}
 	if _, isPath := f.pathOf(over); !isPath {
 		f.find(over)
 	}
+	inner := factFinder{places: places}
 	for _, arg := range args {
 		inner.find(arg)
 	}
@@ -192,24 +189,13 @@ func (f *factFinder) called(function string, target, arg expr.Expr) {
 
 // pathOf returns the path of a chain of fields, with or without a default.
 func (f *factFinder) pathOf(x expr.Expr) ([]string, bool) {
-	if function, target, _, ok := x.AsCall(); ok && !target.IsZero() && (function == "orValue" || function == "hasValue") {
-		return f.pathOf(target)
-	}
-	variable, steps, ok := x.AsChain()
-	path, known := f.paths[variable]
-	if variable == "request" && len(steps) > 0 {
-		switch steps[0].Key {
-		case "object":
-			steps, known = steps[1:], true
-		case "namespace":
-			return []string{"metadata", "namespace"}, ok
-		}
-	}
-	if !ok || !known {
-		return nil, false
-	}
-	path = slices.Clip(path)
-	for _, step := range steps {
+	place, _, ok := f.places.Place(x)
+	return pathOf(place), ok
+}
+
+// pathOf returns the keys of a place. It takes the first item of a list if the index is not known.
+func pathOf(place []expr.Step) (path []string) {
+	for _, step := range place {
 		key := step.Key
 		if !step.Index.IsZero() {
 			index, _ := step.Index.Constant()
@@ -219,7 +205,7 @@ func (f *factFinder) pathOf(x expr.Expr) ([]string, bool) {
 		}
 		path = append(path, key)
 	}
-	return path, true
+	return path
 }
 
 // Objects returns objects that a policy in CEL may match: for each kind the simplest object, an object
@@ -330,16 +316,17 @@ func expressionsOf(n policy.Node) []string {
 	return texts
 }
 
-// kindsOf returns some of the kinds that rules select.
+// kindsOf returns some of the kinds that rules select, without those that a server answers and does not store.
 func kindsOf(block policy.Node, schemas *schema.Registry) []*schema.Kind {
 	var kinds []*schema.Kind
 	for _, rule := range block.At("resourceRules").Items() {
 		for _, group := range rule.At("apiGroups").Texts() {
 			for _, version := range rule.At("apiVersions").Texts() {
 				for _, resource := range rule.At("resources").Texts() {
-					if kind := schemas.LookupResource(gvk.Resource{Group: group, Version: version, Resource: resource}); kind != nil {
+					switch kind := schemas.LookupResource(gvk.Resource{Group: group, Version: version, Resource: resource}); {
+					case kind != nil && (kind.Minor == 0 || kind.GoType() != nil):
 						kinds = append(kinds, kind)
-					} else if resource == "*" {
+					case kind == nil && resource == "*":
 						kinds = append(kinds, schemas.Lookup(gvk.Kind{Version: "v1", Kind: "ConfigMap"}))
 					}
 				}
@@ -406,11 +393,13 @@ func with(value any, path []string, leaf any, t *schema.Type) any {
 		return withItem(value, max(index, 0), path, leaf, t)
 	}
 	object, ok := value.(map[string]any)
-	if value != nil && !ok || leaf == absent && (object[path[0]] == nil || isRequired(t, path[0])) {
+	isLast := len(path) == 1
+	isEmpty := leaf == absent || leaf == ""
+	if value != nil && !ok || leaf == absent && object[path[0]] == nil || isLast && isEmpty && isRequired(t, path[0]) {
 		return value
 	}
 	copied := maps.Clone(object)
-	if leaf == absent && len(path) == 1 {
+	if leaf == absent && isLast {
 		delete(copied, path[0])
 		return copied
 	}
