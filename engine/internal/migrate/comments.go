@@ -1,35 +1,29 @@
 package migrate
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
-	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 )
 
 // remarks finds the comments in the text of a policy.
 type remarks struct {
-	// lines is the text. In marked, x replaces each # in a string, which begins no comment,
-	// and each quote.
-	lines, marked []string
+	// marked are the lines of the text. x replaces each # in a string, which begins no comment, and each quote.
+	marked []string
 	// first is the number of the first line in the stream.
 	first int
-	// metadata is the metadata of the document.
-	metadata map[string]any
 }
 
 func remarksOf(d *manifest.Document) *remarks {
 	before, _ := d.Text()
-	r := &remarks{lines: strings.Split(before, "\n")}
-	r.metadata, _ = d.Object()["metadata"].(map[string]any)
-	at := 0
-	for at < len(r.lines) && (isBlank(r.lines[at]) || strings.HasPrefix(r.lines[at], "---") || strings.HasPrefix(r.lines[at], "%")) {
-		at++
-	}
+	r := &remarks{marked: strings.Split(before, "\n")}
+	at := slices.IndexFunc(r.marked, func(line string) bool {
+		return !isBlank(line) && !strings.HasPrefix(line, "---") && !strings.HasPrefix(line, "%")
+	})
 	r.first = d.At(nil).Line - at
-	r.marked = slices.Clone(r.lines)
 	r.mark(d, policy.Node{Value: d.Object()})
 	return r
 }
@@ -68,49 +62,22 @@ func isBlank(line string) bool {
 	return trimmed == "" || trimmed[0] == '#'
 }
 
-// head returns the comments before the first key of the document.
-func (r *remarks) head() []string {
-	var found []string
-	for _, line := range r.marked {
-		switch {
-		case isBlank(line) || strings.HasPrefix(line, "---"):
-		case strings.HasPrefix(line, "apiVersion:"), strings.HasPrefix(line, "kind:"):
-		default:
-			return found
-		}
-		found = append(found, commentIn(line)...)
-	}
-	return found
-}
-
-// block returns the text of a key at the root of the document, with its comments, and the same marked.
-func (r *remarks) block(key string) (written, marked []string) {
-	for i, line := range r.lines {
-		if !strings.HasPrefix(line, key+":") {
-			continue
-		}
-		end := i + 1
-		for end < len(r.lines) && (isBlank(r.marked[end]) || strings.HasPrefix(r.lines[end], " ")) {
-			end++
-		}
-		for end > i+1 && isBlank(r.marked[end-1]) {
-			end--
-		}
-		return r.lines[i:end], r.marked[i:end]
-	}
-	return nil, nil
-}
-
 // sections are the keys of a rule by which its comments are grouped.
 var sections = []string{"name", "match", "exclude", "context", "preconditions", "mutate"}
 
-// rule returns the comments of the rule at a path, by the section that they belong to; "" has
-// the comments above the rule.
-func (r *remarks) rule(d *manifest.Document, path change.Path) map[string][]string {
-	start := d.At(path).Line - r.first
+// rule returns the comments of a rule, by the section that they belong to; "" has the comments above the rule.
+func (r *remarks) rule(d *manifest.Document, rule policy.Node) map[string][]string {
+	at := d.At(rule.Path)
+	start := at.Line - r.first
 	found := map[string][]string{}
 	if start < 0 || start >= len(r.marked) {
 		return found
+	}
+	begins := map[int]string{}
+	for _, key := range sections {
+		if rule.Has(key) {
+			begins[d.Key(rule.At(key).Path).Line-r.first] = key
+		}
 	}
 	above := start
 	for above > 0 && isBlank(r.marked[above-1]) {
@@ -119,36 +86,23 @@ func (r *remarks) rule(d *manifest.Document, path change.Path) map[string][]stri
 	for _, line := range r.marked[above:start] {
 		found[""] = append(found[""], commentIn(line)...)
 	}
-	indent := keyIndent(r.marked[start])
-	dash := strings.IndexByte(r.marked[start], '-')
 	section := ""
 	var pending []string
-	for i := start; i < len(r.marked); i++ {
-		line := r.marked[i]
+	for i, line := range r.marked[start:] {
 		if isBlank(line) {
 			pending = append(pending, commentIn(line)...)
 			continue
 		}
-		if i > start && (keyIndent(line) < indent || dash >= 0 && strings.IndexByte(line, '-') == dash && strings.TrimSpace(line[:dash]) == "") {
+		if i > 0 && len(line)-len(strings.TrimLeft(line, " ")) < at.Column-1 {
 			return found // comments before the next rule belong to that rule
 		}
-		if keyIndent(line) == indent {
-			for _, key := range sections {
-				if strings.HasPrefix(strings.TrimLeft(line, " -"), key+":") {
-					section = key
-				}
-			}
-		}
-		found[section] = append(found[section], pending...)
+		section = cmp.Or(begins[start+i], section)
+		found[section] = append(append(found[section], pending...), commentIn(line)...)
 		pending = nil
-		found[section] = append(found[section], commentIn(line)...)
 	}
 	found[section] = append(found[section], pending...)
 	return found
 }
-
-// keyIndent returns the column of the first text in a line, not counting the dashes of lists.
-func keyIndent(line string) int { return len(line) - len(strings.TrimLeft(line, " -")) }
 
 // commentIn returns the comment at the end of a line.
 func commentIn(line string) []string {

@@ -72,11 +72,7 @@ func (m *Migration) excepted(n policy.Node) (found []*converter, partly string) 
 // exceptionFrom writes an exception from policies.
 func exceptionFrom(d *manifest.Document, from []*converter, conditions []condition) string {
 	var w writer
-	r := remarksOf(d)
-	w.comments(0, r.head())
-	w.line(0, "apiVersion: policies.kyverno.io/v1")
-	w.line(0, "kind: PolicyException")
-	w.metadata(r, d.Name())
+	w.WriteString(textOf(headOf(d, "policies.kyverno.io/v1", "PolicyException")))
 	w.line(0, "spec:")
 	w.line(2, "policyRefs:")
 	for _, p := range from {

@@ -130,15 +130,11 @@ func (m *Migration) Write(d *manifest.Document) (texts []string, problems []sour
 	case !kyverno.IsPolicy(d.Kind()), len(m.of[d]) == 0: // the policy mutates nothing
 		return []string{textOf(d)}, nil
 	}
-	r := remarksOf(d)
+	r, head := remarksOf(d), headOf(d, m.of[d][0].apiVersion(), m.of[d][0].kind())
 	for i, c := range m.of[d] {
-		texts = append(texts, c.yaml(r, i == 0))
+		texts = append(texts, c.yaml(head, r, i == 0))
 	}
-	rest, problems := m.rest(d)
-	if rest != "" {
-		texts = append(texts, rest)
-	}
-	return texts, problems
+	return append(texts, restOf(d)...), nil
 }
 
 // textOf returns the text of a document, with its edits.
@@ -151,20 +147,15 @@ func textOf(d *manifest.Document) string {
 	return after
 }
 
-// rest returns a policy with the rules that do not mutate; "" if there are no such rules.
-func (m *Migration) rest(d *manifest.Document) (string, []source.Diagnostic) {
+// restOf returns a policy with the rules that do not mutate, if there are any.
+func restOf(d *manifest.Document) []string {
 	object := d.Object()
 	spec, _ := object["spec"].(map[string]any)
 	rules, _ := spec["rules"].([]any)
-	others := slices.DeleteFunc(slices.Clone(rules), func(rule any) bool { return policy.Node{Value: rule}.At("mutate").Given() })
+	others := slices.DeleteFunc(rules, func(rule any) bool { return policy.Node{Value: rule}.At("mutate").Given() })
 	if len(others) == 0 {
-		return "", nil
+		return nil
 	}
 	spec["rules"] = others
-	if err := d.Set(object, nil); err != nil {
-		return "", []source.Diagnostic{source.Errorf(d.At(nil), "policy-not-convertible", "the rules that do not mutate cannot be kept: %v", err)}
-	}
-	text := textOf(d)
-	d.Reset()
-	return text, nil
+	return []string{setIn(d, object)}
 }

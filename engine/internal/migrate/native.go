@@ -115,12 +115,7 @@ func native(d *manifest.Document) ([]string, []source.Diagnostic) {
 		constraints["namespaceSelector"] = map[string]any{"matchLabels": map[string]any{namespaceName: metadata["namespace"]}}
 		delete(metadata, "namespace")
 	}
-	if err := d.Set(object, nil); err != nil {
-		return nil, append(c.problems, source.Errorf(d.At(spec.Path), "policy-not-convertible", "the policy cannot be rewritten: %v", err))
-	}
-	text := textOf(d)
-	d.Reset()
-	return []string{text, bindingOf(d.Name())}, c.problems
+	return []string{setIn(d, object), bindingOf(d.Name())}, c.problems
 }
 
 // fitsServer reports the parts of a policy that API servers do not support.

@@ -2,8 +2,6 @@ package migrate
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -70,54 +68,37 @@ func (w *writer) value(indent int, key string, value map[string]any) {
 	w.block(indent, key+":", strings.TrimSuffix(string(manifest.YAML(value)), "\n"))
 }
 
-// metadata writes the metadata of a policy as the user wrote it, with another name.
-func (w *writer) metadata(r *remarks, name string) {
-	written, marked := r.block("metadata")
-	inFlow := func(line string) bool {
-		return strings.Contains(line, autogenAnnotation) && !strings.HasPrefix(strings.TrimSpace(line), autogenAnnotation+":")
-	}
-	if len(written) < 2 || strings.TrimSpace(written[0]) != "metadata:" && commentIn(written[0]) == nil || slices.ContainsFunc(written, inFlow) {
-		w.reformatted(r.metadata, marked, name)
-		return
-	}
-	var kept []string
-	for i, line := range written {
-		trimmed := strings.TrimSpace(line)
-		if keyIndent(line) == keyIndent(written[1]) && strings.HasPrefix(trimmed, "name:") {
-			comment := ""
-			if c := commentIn(marked[i]); c != nil {
-				comment = "   " + c[0]
-			}
-			line = line[:keyIndent(line)] + "name: " + scalar(name) + comment
-		}
-		if strings.HasPrefix(trimmed, autogenAnnotation+":") {
-			continue
-		}
-		kept = append(kept, line)
-	}
-	for i, line := range kept {
-		if strings.TrimSpace(line) == "annotations:" && (i+1 == len(kept) || keyIndent(kept[i+1]) <= keyIndent(line)) {
-			continue
-		}
-		w.line(0, "%s", line)
-	}
-}
-
-// reformatted writes metadata in another form than the user, after its comments.
-func (w *writer) reformatted(metadata map[string]any, written []string, name string) {
-	for _, line := range written {
-		w.comments(0, commentIn(line))
-	}
-	metadata = maps.Clone(metadata)
-	metadata["name"] = name
+// headOf returns a document without its spec, for another kind: as the user wrote it, with its comments.
+func headOf(d *manifest.Document, apiVersion, kind string) *manifest.Document {
+	metadata, _ := d.Value("metadata").(map[string]any)
 	if annotations, ok := metadata["annotations"].(map[string]any); ok {
-		annotations = maps.Clone(annotations)
-		delete(annotations, autogenAnnotation)
-		if metadata["annotations"] = annotations; len(annotations) == 0 {
+		if delete(annotations, autogenAnnotation); len(annotations) == 0 {
 			delete(metadata, "annotations")
 		}
 	}
-	w.value(0, "metadata", metadata)
+	object := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata}
+	text := setIn(d, object)
+	if i := strings.Index("\n"+text, "\n{"); i >= 0 { // to which no spec can be added
+		text = text[:i] + string(manifest.YAML(object))
+	}
+	stream, _ := manifest.Read(d.Stream().Name(), []byte(text))
+	return stream.Documents()[0]
+}
+
+// setIn returns the text of a document as another object.
+func setIn(d *manifest.Document, object map[string]any) string {
+	defer d.Reset()
+	if err := d.Set(object, nil); err != nil {
+		return string(manifest.YAML(object))
+	}
+	return textOf(d)
+}
+
+// named returns the text of a document with another name.
+func named(d *manifest.Document, name string) string {
+	object := d.Object()
+	object["metadata"].(map[string]any)["name"] = name
+	return setIn(d, object)
 }
 
 const autogenAnnotation = "pod-policies.kyverno.io/autogen-controllers"
@@ -156,17 +137,16 @@ func (w *writer) conditions(key string, conditions []condition, comments []strin
 	}
 }
 
-// yaml returns the policy of a rule. first says that it is the first policy of its document,
-// which gets the comments that belong to no rule.
-func (c *converter) yaml(r *remarks, first bool) string {
+// yaml returns the policy of a rule, with the head of its document. first says that it is the first policy of the
+// document, which gets the comments that belong to no rule.
+func (c *converter) yaml(head *manifest.Document, r *remarks, first bool) string {
 	var w writer
 	about := c.remarks(r)
-	if first {
-		w.comments(0, r.head())
+	begin := named(head, c.name)
+	for !first && isBlank(begin) {
+		_, begin, _ = strings.Cut(begin, "\n")
 	}
-	w.line(0, "apiVersion: %s", c.apiVersion())
-	w.line(0, "kind: %s", c.kind())
-	w.metadata(r, c.name)
+	w.WriteString(begin)
 	w.line(0, "spec:")
 	w.comments(2, append(about[""], about["name"]...))
 	if c.rule.Ignore {
@@ -196,10 +176,10 @@ func (c *converter) yaml(r *remarks, first bool) string {
 func (c *converter) remarks(r *remarks) map[string][]string {
 	about := map[string][]string{}
 	if !c.rule.Generated {
-		about = r.rule(c.rule.Document, c.rule.Root.Path)
+		about = r.rule(c.rule.Document, c.rule.Root)
 	}
 	for _, other := range c.joined {
-		more := r.rule(c.rule.Document, other.rule.Root.Path)
+		more := r.rule(c.rule.Document, other.rule.Root)
 		for _, section := range append([]string{""}, sections...) {
 			about["mutate"] = append(about["mutate"], more[section]...)
 		}
