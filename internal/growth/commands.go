@@ -127,6 +127,9 @@ func ofConversions() []dimension {
 		{name: "convert/patch", commands: []string{"convert"}, flags: []string{"--to", "MutatingPolicy"}, n: 50, files: func(n int) map[string]string {
 			return map[string]string{"kyverno.yaml": clusterPolicy("p", rule("r", "ConfigMap", "patchStrategicMerge: {data: {"+lines(n, "key-#: new, ")+"}}"))}
 		}},
+		{name: "convert/operations", commands: []string{"convert"}, flags: []string{"--to", "MutatingPolicy"}, n: 100, files: func(n int) map[string]string {
+			return map[string]string{"kyverno.yaml": clusterPolicy("p", rule("r", "ConfigMap", "patchesJson6902: '["+strings.TrimSuffix(lines(n, `{"op": "add", "path": "/data/k-#", "value": "a"}, `), ", ")+"]'"))}
+		}},
 	}
 }
 

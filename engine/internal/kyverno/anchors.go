@@ -81,7 +81,7 @@ func (r *reader) anchors(n policy.Node, overlay bool) {
 		key := below.Key()
 		a, bare := ParseAnchor(key)
 		if other, twice := seen[bare]; twice && a != Condition && a != Global && !isConditionKey(other) {
-			r.doc.Advise(below.Path, "policy-invalid", "the key is in the map twice, as "+other+" and as "+key, "")
+			r.doc.Advise(below.Path, "policy-invalid", "the key is in the map twice, as "+other+" and as "+key, "leave one of them out")
 		}
 		if n.Object() != nil {
 			seen[bare] = key

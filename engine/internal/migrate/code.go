@@ -52,6 +52,8 @@ type code struct {
 	// unclear says that a missing value is null or an error to Kyverno, depending on which part of
 	// its path is missing.
 	unclear bool
+	// isFilled says that a server leaves out the list if it is empty.
+	isFilled bool
 	// itemKind is the kind of the items of a list, if they have no types.
 	itemKind kind
 }
@@ -120,6 +122,7 @@ func (c code) field(key string) code {
 	sure = sure || c.path != nil && len(c.path.parts) == 0 && slices.Contains([]string{"apiVersion", "kind", "metadata"}, key)
 	next := c.part(part{key: key}, types, sure)
 	next.isNull, next.unclear = c.isNull && sure, c.unclear || c.isNull && c.mayMiss() && !sure
+	next.isFilled = len(types) > 0 && !slices.ContainsFunc(c.types, func(t *schema.Type) bool { return !omitsEmpty(t, key) })
 	if some, always := writtenAsNull(c.types, key); some {
 		next.unclear = next.unclear || !always || c.mayMiss() && !c.isNull
 		return next.nullable()
@@ -152,8 +155,8 @@ func (c code) part(p part, types []*schema.Type, sure bool) code {
 // item returns the code of an item of a list. To Kyverno, a missing item is null.
 func (c code) item(index int) code {
 	types := itemTypes(c.types)
-	// Servers leave out empty lists: if there is a list, it has a first item.
-	unclear := c.unclear || c.mayMiss() && !c.isNull && index != 0 && index != -1
+	hasItem := c.isFilled && (index == 0 || index == -1)
+	unclear := c.unclear || c.mayMiss() && !c.isNull && !hasItem
 	if c.path != nil && c.given.IsZero() && index >= 0 {
 		next := ofPath(c.path.then(atIndex(expr.Literal(index)), index == 0 && isNeverEmpty(c)), types)
 		next.isNull, next.unclear = c.path.isSure() || c.isNull, unclear
@@ -210,6 +213,12 @@ func writtenAsNull(types []*schema.Type, key string) (some, always bool) {
 		always = always && (isWritten || t.Requires(key))
 	}
 	return some, always
+}
+
+// omitsEmpty reports whether a server leaves out a field that is an empty list.
+func omitsEmpty(t *schema.Type, key string) bool {
+	field := t.Declared(key)
+	return lacks(t, key) || field != nil && field.Zero == schema.ZeroOmitted
 }
 
 // elementTypes returns the types of the values of a map, if all have one type.
@@ -306,21 +315,23 @@ func (c code) asText() (code, error) {
 
 // literal returns the code of a constant.
 func literal(value any) code {
-	c := code{constant: value, isConstant: true}
-	c.x, _ = write(value)
+	return code{x: exprOf(value), constant: value, isConstant: true, kind: kindOfValue(value)}
+}
+
+func kindOfValue(value any) kind {
 	switch value.(type) {
 	case string:
-		c.kind = text
+		return text
 	case int64, float64:
-		c.kind = number
+		return number
 	case bool:
-		c.kind = boolean
+		return boolean
 	case []any:
-		c.kind = list
+		return list
 	case map[string]any, keyed:
-		c.kind = object
+		return object
 	}
-	return c
+	return anything
 }
 
 // write returns the expression of a value that may contain code; typ identifies its CEL type.

@@ -449,6 +449,9 @@ func (s *scope) pattern(value code, pattern any) (expr.Expr, error) {
 	case string:
 		if strings.Contains(pattern, "{{") || strings.Contains(pattern, "$(") {
 			other, err := s.text(pattern)
+			if _, maybe := isNull(other); err == nil && maybe {
+				err = noFormf("give it a default with ||", "a condition with a value that may be null")
+			}
 			if err != nil {
 				return expr.Expr{}, err
 			}
@@ -481,7 +484,7 @@ func (s *scope) scalarPattern(value code, pattern any) (expr.Expr, error) {
 	case nil:
 		return expr.In(value.x, expr.List(expr.Call("dyn", expr.Literal(nil)), expr.Call("dyn", expr.Literal("")), expr.Call("dyn", expr.Literal(0)), expr.Call("dyn", expr.False))), nil
 	}
-	if k := literal(pattern).kind; value.kind != k && value.kind != anything || value.kind == anything && k == number {
+	if k := kindOfValue(pattern); value.kind != k && value.kind != anything || value.kind == anything && k == number {
 		return expr.Expr{}, noFormf("", "a comparison with %v of a value that may be of another type", pattern)
 	}
 	return expr.Is(value.x, exprOf(pattern)), nil

@@ -75,11 +75,7 @@ func (c *converter) convert() error {
 	conditions, err := s.preconditions(root.At("preconditions"))
 	unconditional := c.failed(root.At("preconditions").Path, err)
 	conditions = slices.DeleteFunc(conditions, c.narrows)
-	named := numbered("precondition", conditions)
-	if len(named) == 1 {
-		named[0].name = "precondition"
-	}
-	c.matched.conditions = append(c.matched.conditions, named...)
+	c.matched.conditions = append(c.matched.conditions, namedAll("precondition", conditions)...)
 	if err := c.follow(s, mutate.At("targets")); err != nil {
 		return err
 	}

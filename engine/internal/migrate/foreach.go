@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -208,7 +207,7 @@ func (c *converter) follow(s *scope, n policy.Node) error {
 		return c.refuse(target.At("context").Path, "a context for each target", "write the values where they are used")
 	}
 	conditions, err := s.with("target", c.changed()).preconditions(target.At("preconditions"))
-	matched.conditions = append(matched.conditions, numbered("target", conditions)...)
+	matched.conditions = append(matched.conditions, namedAll("target", conditions)...)
 	return c.failed(target.At("preconditions").Path, err)
 }
 
@@ -230,10 +229,10 @@ func (c *converter) identified(s *scope, target policy.Node) error {
 	return nil
 }
 
-// numbered returns conditions with names: name-1, name-2 …
-func numbered(name string, all []expr.Expr) (conditions []condition) {
-	for i, x := range all {
-		conditions = append(conditions, condition{name: fmt.Sprintf("%s-%d", name, i+1), x: x})
+// namedAll returns conditions with one name.
+func namedAll(name string, all []expr.Expr) (conditions []condition) {
+	for _, x := range all {
+		conditions = append(conditions, condition{name: name, x: x})
 	}
 	return conditions
 }

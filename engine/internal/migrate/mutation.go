@@ -13,10 +13,10 @@ func (c *converter) write(root *node, guard expr.Expr) {
 	applied, patched := c.split(root)
 	if applied != nil {
 		x := expr.If(guard, c.objectLiteral(applied, "Object"), expr.Struct("Object"))
-		c.mutations = append(c.mutations, mutation{patchType: applyConfiguration, expression: x, writes: applied.effects()})
+		c.mutations = append(c.mutations, mutation{patchType: applyConfiguration, expression: x, writes: c.effects(applied)})
 	}
 	if patched != nil {
-		c.addPatch(operationsOf(patched), guard, "", patched.effects())
+		c.addPatch(operationsOf(patched), guard, "", c.effects(patched))
 	}
 }
 
@@ -32,13 +32,11 @@ func (n *node) leaves() (all []*node) {
 }
 
 // effects returns the effects of a tree. A list counts as a whole.
-func (n *node) effects() []effect { return effectsOn(n.leaves()) }
-
-func effectsOn(leaves []*node) (all []effect) {
-	for _, n := range leaves {
+func (c *converter) effects(tree *node) (all []effect) {
+	for _, n := range tree.leaves() {
 		e := effect{at: n.at.path.place()}
 		if n.isLeaf {
-			e.value, e.isUndeclared = exprOf(n.value), holds(n.value, first(n.at.types), isUndeclared)
+			e.value, e.isUndeclared = exprOf(n.value), c.drops(n.at.path, n.value)
 		}
 		all = append(all, e)
 	}
@@ -59,10 +57,10 @@ func (c *converter) arrange(root *node, guard expr.Expr) {
 	if !ok {
 		c.reject(noFormf("write it with patchesJson6902", "items of lists in lists in lists"))
 	}
-	lists := slices.DeleteFunc(root.leaves(), func(n *node) bool { return n.items == nil })
+	lists := slices.DeleteFunc(c.effects(root), func(e effect) bool { return !e.value.IsZero() })
 	for _, operations := range [][]expr.Expr{outer, inner} {
 		if len(operations) > 0 {
-			c.addPatch(expr.Plus(operations...), guard, arranged, effectsOn(lists))
+			c.addPatch(expr.Plus(operations...), guard, arranged, lists)
 		}
 	}
 }

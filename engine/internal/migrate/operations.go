@@ -36,7 +36,7 @@ func (c *converter) operations(s *scope, n policy.Node, l *loop) error {
 			})))
 			continue
 		}
-		if areRead(writesOf(c.mutations[earlier:len(c.mutations)-1]), inputs...) {
+		if len(placesRead(inputs...)) > 0 && areRead(writesOf(c.mutations[earlier:len(c.mutations)-1]), inputs...) {
 			return c.refuse(n.Path, "an earlier operation changes what this one reads, and Kyverno computes the values of all before it changes the object", "make it a rule of its own, or write the earlier operation last")
 		}
 	}
@@ -131,13 +131,13 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop, written 
 	}
 	pointer, _ := fields["path"].(string)
 	op, _ := fields["op"].(string)
-	at, err := c.pointed(inner, pointer, l, slices.Contains([]string{"add", "copy", "move"}, op))
+	at, err := c.pointed(inner, pointer, l, op)
 	value, valueErr := inner.value(fields["value"])
 	if valueErr == nil {
 		value, valueErr = written(value)
 	}
-	if err != nil || valueErr != nil {
-		return nil, errors.Join(within(err, change.Key("path")), within(valueErr, change.Key("value")))
+	if err := errors.Join(within(err, change.Key("path")), within(valueErr, change.Key("value")), inner.unused(fields)); err != nil {
+		return nil, err
 	}
 	if l != nil && op == "add" {
 		at = c.created(at, l, condition)
@@ -157,6 +157,24 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop, written 
 	// If an operation adds or removes an item, the whole list counts.
 	c.addPatch(x, expr.True, "", []effect{{at.path.place(), x, c.drops(at.path, value)}})
 	return inputs, nil
+}
+
+// unused reports fields that an operation does not have, and whose variables may be errors to Kyverno.
+func (s *scope) unused(fields map[string]any) error {
+	op, _ := fields["op"].(string)
+	_, err := collect(sortedKeys(fields), func(key string) (any, error) {
+		if slices.Contains(map[string][]string{
+			"add": {"path", "value"}, "replace": {"path", "value"}, "copy": {"path", "from"}, "move": {"path", "from"}, "remove": {"path"},
+		}[op], key) {
+			return nil, nil
+		}
+		values, err := s.failing(fields[key])
+		if err == nil && len(values) > 0 {
+			err = noFormf("leave the field out", "the field %s of the operation %s, which has no use, and fails the rule if it has no value", key, op)
+		}
+		return nil, within(err, change.Key(key))
+	})
+	return err
 }
 
 // drops reports whether a server drops a value at a path, or a part of it.
@@ -217,7 +235,7 @@ func (c *converter) carriedOut(s *scope, fields map[string]any, value any, at co
 		return expr.Expr{}, noFormf("write it as a precondition", "the operation test, which keeps only its own mutation from being carried out")
 	}
 	from, _ := fields["from"].(string)
-	origin, err := c.pointed(s, from, l, false)
+	origin, err := c.pointed(s, from, l, map[string]string{"move": "remove"}[op])
 	if err != nil {
 		return expr.Expr{}, err
 	}
@@ -268,9 +286,9 @@ func (c *converter) element(s *scope, l *loop) (*scope, expr.Expr, error) {
 	return inner.with("elementIndex", computed(i, number)), condition, nil
 }
 
-// pointed returns the target of a JSON Pointer, which may contain variables. isNew says that a value is put
-// there.
-func (c *converter) pointed(s *scope, pointer string, l *loop, isNew bool) (code, error) {
+// pointed returns the target of a JSON Pointer, which may contain variables. op is the operation on the target;
+// "" for one that only reads it.
+func (c *converter) pointed(s *scope, pointer string, l *loop, op string) (code, error) {
 	at := c.changed()
 	keys := splitPath(pointer)
 	if keys[0].text != "" || len(keys) == 1 {
@@ -280,12 +298,20 @@ func (c *converter) pointed(s *scope, pointer string, l *loop, isNew bool) (code
 		if key.text == "" {
 			return code{}, inText(noFormf("name a key", "an empty key, which Kyverno takes for null"), key.at)
 		}
-		isLast := i == len(keys)-2
-		if some, _ := writtenAsNull(at.types, key.text); some && !isLast {
-			return code{}, inText(noFormf("write the whole value, in a rule with a precondition", "a path through %s, which a server writes as null if it is missing", key.text), key.at)
-		}
 		var err error
-		if at, err = c.step(s, at, key.text, isLast, isNew); err != nil {
+		isLast, isNew := i == len(keys)-2, slices.Contains([]string{"add", "copy", "move"}, op)
+		isRequired := func(t *schema.Type) bool { return t.Requires(key.text) }
+		switch some, _ := writtenAsNull(at.types, key.text); {
+		case some && !isLast:
+			err = noFormf("write the whole value, in a rule with a precondition", "a path through %s, which a server writes as null if it is missing", key.text)
+		case isLast && op == "remove" && slices.ContainsFunc(at.types, isRequired):
+			err = noFormf("leave the operation out", "the removal of %s, without which a server refuses the object", key.text)
+		case l != nil && key.text == "-1" && at.kind == list && at.mayMiss() && !(isLast && isNew):
+			err = noFormf("write it as a rule without foreach", "the last item of a list that may be missing, for each element")
+		default:
+			at, err = c.step(s, at, key.text, isLast, isNew)
+		}
+		if err != nil {
 			return code{}, inText(err, key.at)
 		}
 		if l != nil && l.isElement(at.path) { // it exists
@@ -323,6 +349,9 @@ func splitPath(path string) (keys []pathKey) {
 // step returns the code of one part of a pointer.
 func (c *converter) step(s *scope, at code, key string, isLast, isNew bool) (code, error) {
 	isList := at.kind == list || at.kind == anything
+	if at.kind == mixed {
+		return code{}, noFormf("write a rule for each kind", "a path through %s, which may be a list or a map", at.x)
+	}
 	if strings.Contains(key, "{{") {
 		x, err := s.text(jsonpatch.Unescape(key))
 		if err != nil {

@@ -228,7 +228,7 @@ func (c *converter) isSettled(root *node, guard expr.Expr) bool {
 	if applied == nil || patched == nil {
 		return true
 	}
-	return !areRead(applied.effects(), append(patched.inputs(), guard)...)
+	return !areRead(c.effects(applied), append(patched.inputs(), guard)...)
 }
 
 // inputs returns the expressions in a tree.
@@ -267,14 +267,15 @@ func (p patched) field(key string) patched { return patched{p.at.field(key), p.s
 // fields returns the node of a map.
 func (b *builder) fields(s *scope, at patched, pattern map[string]any) (*node, error) {
 	n := &node{at: at.at}
-	switch pattern["$patch"] {
-	case "delete":
-		if len(b.path) == 0 {
-			return nil, noFormf("delete its fields", "$patch: delete for the whole object")
-		}
+	switch directive := pattern["$patch"]; {
+	case directive == "delete" && len(b.path) == 0:
+		return nil, noFormf("delete its fields", "$patch: delete for the whole object")
+	case directive == "delete" && kyverno.HasAnchors(pattern):
+		return nil, noFormf("write a precondition", "$patch: delete beside an anchor")
+	case directive == "delete":
 		n.gone = true
 		return n, nil
-	case "replace":
+	case directive == "replace":
 		return nil, noFormf("write patchesJson6902 that replaces the map", "$patch: replace for a map, whose other keys an ApplyConfiguration keeps")
 	}
 	_, err := collect(sortedKeys(without(pattern, "$patch")), func(key string) (any, error) {
@@ -286,15 +287,21 @@ func (b *builder) fields(s *scope, at patched, pattern map[string]any) (*node, e
 // leaf returns the node of a value that replaces the value at a place.
 func (b *builder) leaf(s *scope, at patched, value any) (*node, error) {
 	value, err := b.scope(s, at).value(value)
-	isText := func(t *schema.Type) bool { return t != nil && t.Scalar == schema.String }
-	c, ok := value.(code)
+	c, isCode := value.(code)
+	if !isCode {
+		c.kind = kindOfValue(value)
+	}
+	mayBeText := func(t *schema.Type) bool {
+		return t != nil && (t.Scalar == schema.String || t.Scalar == schema.IntOrString && c.kind == number)
+	}
+	isDeep := isCode && (c.kind == object || c.kind == list)
 	switch {
-	case !ok:
-		return &node{at: at.at, value: value, isLeaf: true}, err
-	case (c.kind == number || c.kind == boolean) && slices.ContainsFunc(at.at.types, isText):
-		return nil, noFormf("write to_string(…) around it", "a number or a boolean for the text %s, which Kyverno makes a text only if the object has one already", at.at.x)
-	case (c.kind == object || c.kind == list) && at.at.isScalar():
+	case (c.kind == number || c.kind == boolean) && slices.ContainsFunc(at.at.types, mayBeText):
+		return nil, noFormf("write it as a text, or with patchesJson6902", "a number or a boolean for %s, which Kyverno makes a text if the object has one already", at.at.x)
+	case isDeep && at.at.isScalar():
 		return nil, noFormf("write a single value", "a map or a list for %s, which is a single value", at.at.x)
+	case isDeep:
+		s.doubt("empty maps in " + c.x.String() + " are left out")
 	}
 	return &node{at: at.at, value: value, isLeaf: true}, err
 }
@@ -417,7 +424,7 @@ func (b *builder) scope(s *scope, at patched) *scope {
 
 // node returns the node of any value.
 func (b *builder) node(s *scope, at patched, pattern any) (*node, error) {
-	if k := literal(pattern).kind; (k == object || k == list) && at.at.isScalar() {
+	if k := kindOfValue(pattern); (k == object || k == list) && at.at.isScalar() {
 		return nil, noFormf("write a single value", "a map or a list for %s, which is a single value", at.at.x)
 	}
 	switch pattern := pattern.(type) {
@@ -481,11 +488,34 @@ func (b *builder) list(s *scope, at patched, pattern []any) (*node, error) {
 	for i, item := range pattern {
 		problems = errors.Join(problems, b.item(s, n, patched{at.at, at.self.item(i)}, i, item))
 	}
+	if whole, _ := n.whole(); problems == nil && holds(whole, first(at.at.types), hasTwins) {
+		problems = noFormf("write them as one item", "two items of one key, of which Kyverno makes one item")
+	}
 	if len(n.items.plain)+len(n.items.each) == 0 {
 		n.items = nil
 	}
 	return n, problems
 }
+
+// hasTwins reports whether two items of a list have the same key.
+func hasTwins(value any, t *schema.Type) bool {
+	items, _ := value.([]any)
+	seen := map[any]bool{}
+	return t != nil && t.MergeKey != "" && slices.ContainsFunc(items, func(item any) bool {
+		fields, _ := item.(keyed)
+		i := slices.IndexFunc(fields, func(p pair) bool { return p.name() == t.MergeKey })
+		if i < 0 {
+			return false
+		}
+		key := exprOf(fields[i].value).String()
+		again := seen[key]
+		seen[key] = true
+		return again
+	})
+}
+
+// mostItems is how many items of a list an expression can arrange: a server limits the depth of expressions.
+const mostItems = 50
 
 // mergesDifferently reports a list that Kyverno merges by other rules than a server. With +( ), only a
 // list that is missing is written.
@@ -500,6 +530,8 @@ func (b *builder) mergesDifferently(at patched, t *schema.Type, pattern []any) e
 	isPlain := func(item any) bool { return !kyverno.HasAnchors(item) && !b.isElement(item) }
 	switch {
 	case last == kyverno.Add:
+	case len(pattern) > mostItems:
+		return noFormf("write a rule for some of them each", "%d items of one list, of more than %d", len(pattern), mostItems)
 	case strategicmerge.IsNewer(fields):
 		return noFormf("write patchesJson6902", "the list %s, which Kyverno replaces and a server merges", at.at.x)
 	case len(t.ListKeys) > 1 && slices.Contains(t.ListKeys, t.MergeKey) && slices.ContainsFunc(pattern, isPlain):
