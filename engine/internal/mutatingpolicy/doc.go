@@ -7,7 +7,9 @@
 // A cluster calls MutatingPolicies before the rules of ClusterPolicies, and
 // NamespacedMutatingPolicies after them, each with a webhook for failurePolicy Fail and one for
 // Ignore. In a cluster the order within a call is random; here it is by name. Each policy is
-// matched on, and sees, the result of the one before. A policy that fails changes nothing.
+// matched on, and sees, the result of the one before. Only on creation, when Kyverno compares an
+// objectSelector with an empty old object, too, a selector that asks for missing labels is compared before all
+// policies of the same webhook. A policy that fails changes nothing.
 // Policies with evaluation.mutateExisting change other objects after all requests have been
 // admitted.
 //

@@ -62,11 +62,14 @@ func (l *Language) request(r *policy.Request) *policy.Request {
 }
 
 // begin decides whether a unit applies to a request. original is the object in the original
-// request.
-func (l *Language) begin(u *unit, r *policy.Request, original map[string]any) (*evaluation, *policy.NotApplied, *policy.Failure) {
+// request, and called the object with which the API server has called the webhook.
+func (l *Language) begin(u *unit, r *policy.Request, original, called map[string]any) (*evaluation, *policy.NotApplied, *policy.Failure) {
 	d := u.policy
 	r = l.request(r)
 	decision := l.matches(d, u.constraints, r)
+	if !decision.Matched && decision.Err == nil && r.Operation == policy.Create {
+		decision = l.matchesEmpty(u, r, called, decision)
+	}
 	e := &evaluation{language: l, unit: u, request: r, matched: decision.Kind, kind: decision.Kind, original: original}
 	switch {
 	case decision.Err != nil:
@@ -90,6 +93,17 @@ func (l *Language) begin(u *unit, r *policy.Request, original map[string]any) (*
 		return e, nil, &failure
 	}
 	return e, notApplied, nil
+}
+
+// matchesEmpty matches the creation of an object again. Kyverno also compares an objectSelector with an empty old
+// object, so what only requires that labels are missing is decided by the API server, when it calls the webhook.
+func (l *Language) matchesEmpty(u *unit, r *policy.Request, called map[string]any, otherwise match.Decision) match.Decision {
+	asCalled, withOld := *r, *r
+	asCalled.Object, withOld.OldObject = called, map[string]any{}
+	if second := l.matches(u.policy, u.constraints, &withOld); second.Matched && l.matches(u.policy, u.constraints, &asCalled).Matched {
+		return second
+	}
+	return otherwise
 }
 
 func (u *unit) unmatched(decision match.Decision) policy.NotApplied {

@@ -124,6 +124,19 @@ mutations:
 27:5 policy a, mutations[1]: add data.a "1"
 11:5 policy b, mutations[0]: add data.b "1false"`,
 		},
+		"on creation, the API server alone compares a negative selector, before all policies of the webhook": {
+			situation{policies: strings.Replace(header, "name: p", "name: a", 1) + `    objectSelector: {matchExpressions: [{key: x, operator: DoesNotExist}]}
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {"x": "y"}}}'}
+---
+` + strings.Replace(header, "name: p", "name: b", 1) + "    objectSelector: {matchExpressions: [{key: x, operator: DoesNotExist}]}\n  " + strings.ReplaceAll(add("b", `"1"`), "\n", "\n  ") + `
+---
+` + strings.Replace(header, "name: p", "name: c", 1) + "    objectSelector: {matchExpressions: [{key: x, operator: NotIn, values: ['y']}]}\n  " + strings.ReplaceAll(add("c", `"1"`), "\n", "\n  ")},
+			`11:5 policy a, mutations[0]: add metadata.labels.x "y"
+24:5 policy b, mutations[0]: add data.b "1"
+32:9 policy c: not applied: matchConstraints: objectSelector: the object has a label x in (y)`,
+		},
 		"namespaceObject": {
 			situation{cluster: "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {team: blue}}", spec: "variables:\n- {name: v, expression: namespaceObject.metadata.labels.team}\nmatchConditions:\n- {name: m, expression: variables.v == 'blue'}\n" + add("x", `namespaceObject.metadata.name + namespaceObject.metadata.labels['kubernetes.io/metadata.name']`)},
 			`14:5 policy p, mutations[0]: add data.x "defaultdefault"`,

@@ -139,13 +139,17 @@ func (p *program) Plan(r *policy.Request) policy.Plan {
 		return plan
 	}
 	r = p.language.request(r)
+	calls := map[string]*call{}
 	for i := 0; i < len(p.units); {
 		d := p.units[i].policy
 		planned := false
 		own := p.units[i]
 		for ; i < len(p.units) && p.units[i].policy == d; i++ {
 			if u := p.units[i]; u.unreached(r) == nil {
-				plan.Invocations = append(plan.Invocations, &invocation{unit: u, language: p.language, original: r.Object})
+				if calls[d.selectors] == nil || d.selectors == "" {
+					calls[d.selectors] = &call{first: u}
+				}
+				plan.Invocations = append(plan.Invocations, &invocation{unit: u, language: p.language, original: r.Object, call: calls[d.selectors]})
 				planned = true
 			}
 		}
@@ -162,8 +166,15 @@ type invocation struct {
 	language *Language
 	// original is the object before all policies of the hook.
 	original map[string]any
+	call     *call
 	// evaluation is the evaluation that Conditions began.
 	evaluation *evaluation
+}
+
+// call is a call of a webhook: first is the first unit of its policies, and object is the object before it.
+type call struct {
+	first  *unit
+	object map[string]any
 }
 
 // ID implements policy.Invocation.
@@ -182,7 +193,10 @@ func (i *invocation) Deny(err error) policy.Failure {
 func (i *invocation) Conditions(r *policy.Request) (*policy.NotApplied, *policy.Failure) {
 	var notApplied *policy.NotApplied
 	var failure *policy.Failure
-	i.evaluation, notApplied, failure = i.language.begin(i.unit, r, i.original)
+	if i.call.first == i.unit {
+		i.call.object = r.Object
+	}
+	i.evaluation, notApplied, failure = i.language.begin(i.unit, r, i.original, i.call.object)
 	return notApplied, failure
 }
 
