@@ -50,7 +50,8 @@ func defaultStatefulSetUpdateStrategySince37(r *record) {
 
 // InheritsLabels reports whether objects of a kind that have no labels get those of their pod template.
 func InheritsLabels(kind *schema.Kind) bool {
-	return kind.Kind == gvk.Kind{Version: "v1", Kind: "ReplicationController"} || kind.Kind == gvk.Kind{Group: "batch", Version: "v1", Kind: "Job"}
+	controller, job := gvk.Kind{Version: "v1", Kind: "ReplicationController"}, gvk.Kind{Group: "batch", Version: "v1", Kind: "Job"}
+	return kind.Kind == controller || kind.Kind == job
 }
 
 // inheritLabels sets the labels of an object that has no labels.

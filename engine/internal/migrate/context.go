@@ -118,7 +118,8 @@ func (s *scope) variableOf(n policy.Node) (code, error) {
 	case value.canFail():
 		return code{}, noFormf("write the default with ||", "a default for %s, which may fail for other reasons than that it is missing", value.x)
 	case other.mayMiss() || s.rule.mayFail(other):
-		return code{}, placed(noFormf("give it a default with ||", "a default that may be missing or fail, which counts even if there is a value"), fallback.Path)
+		err := noFormf("give it a default with ||", "a default that may be missing or fail, which counts even if there is a value")
+		return code{}, placed(err, fallback.Path)
 	case value.kind == list && other.isConstant && isFalse(other.constant) && other.kind == list:
 		return value.orEmptyList(), nil
 	case !value.given.IsZero():

@@ -136,7 +136,8 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop, written 
 	if valueErr == nil {
 		value, valueErr = written(value)
 	}
-	if err := errors.Join(within(err, change.Key("path")), within(valueErr, change.Key("value")), inner.unused(fields)); err != nil {
+	err = errors.Join(within(err, change.Key("path")), within(valueErr, change.Key("value")), inner.unused(fields))
+	if err != nil {
 		return nil, err
 	}
 	if l != nil && op == "add" {
@@ -159,18 +160,20 @@ func (c *converter) operation(s *scope, fields map[string]any, l *loop, written 
 	return inputs, nil
 }
 
+// operands are the fields of operations besides their path.
+var operands = map[string][]string{"add": {"value"}, "replace": {"value"}, "copy": {"from"}, "move": {"from"}}
+
 // unused reports fields that an operation does not have, and whose variables may be errors to Kyverno.
 func (s *scope) unused(fields map[string]any) error {
 	op, _ := fields["op"].(string)
 	_, err := collect(sortedKeys(fields), func(key string) (any, error) {
-		if slices.Contains(map[string][]string{
-			"add": {"path", "value"}, "replace": {"path", "value"}, "copy": {"path", "from"}, "move": {"path", "from"}, "remove": {"path"},
-		}[op], key) {
+		if key == "path" || slices.Contains(operands[op], key) {
 			return nil, nil
 		}
 		values, err := s.failing(fields[key])
 		if err == nil && len(values) > 0 {
-			err = noFormf("leave the field out", "the field %s of the operation %s, which has no use, and fails the rule if it has no value", key, op)
+			const why = "the field %s of the operation %s, which has no use, and fails the rule if it has no value"
+			err = noFormf("leave the field out", why, key, op)
 		}
 		return nil, within(err, change.Key(key))
 	})
@@ -303,7 +306,8 @@ func (c *converter) pointed(s *scope, pointer string, l *loop, op string) (code,
 		isRequired := func(t *schema.Type) bool { return t.Requires(key.text) }
 		switch some, _ := writtenAsNull(at.types, key.text); {
 		case some && !isLast:
-			err = noFormf("write the whole value, in a rule with a precondition", "a path through %s, which a server writes as null if it is missing", key.text)
+			const why = "a path through %s, which a server writes as null if it is missing"
+			err = noFormf("write the whole value, in a rule with a precondition", why, key.text)
 		case isLast && op == "remove" && slices.ContainsFunc(at.types, isRequired):
 			err = noFormf("leave the operation out", "the removal of %s, without which a server refuses the object", key.text)
 		case l != nil && key.text == "-1" && at.kind == list && at.mayMiss() && !(isLast && isNew):

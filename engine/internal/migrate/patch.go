@@ -297,7 +297,8 @@ func (b *builder) leaf(s *scope, at patched, value any) (*node, error) {
 	isDeep := isCode && (c.kind == object || c.kind == list)
 	switch {
 	case (c.kind == number || c.kind == boolean) && slices.ContainsFunc(at.at.types, mayBeText):
-		return nil, noFormf("write it as a text, or with patchesJson6902", "a number or a boolean for %s, which Kyverno makes a text if the object has one already", at.at.x)
+		const why = "a number or a boolean for %s, which Kyverno makes a text if the object has one already"
+		return nil, noFormf("write it as a text, or with patchesJson6902", why, at.at.x)
 	case isDeep && at.at.isScalar():
 		return nil, noFormf("write a single value", "a map or a list for %s, which is a single value", at.at.x)
 	case isDeep:

@@ -7,5 +7,6 @@
 //	e.Pretty() differs from e.String() only in white space and in brackets that change nothing
 //
 // The files in order: expr.go (making trees), logic.go (conditions, which are simplified),
-// read.go (asking trees), places.go (what a tree reads of an object), extract.go (parts that become variables), print.go (trees to text).
+// read.go (asking trees), places.go (what a tree reads of an object), extract.go (parts that become
+// variables), print.go (trees to text).
 package expr

@@ -15,7 +15,8 @@ var InObject = Places{"object": {}}
 // Place returns the place of a chain of fields, with or without a default, and the expressions that are part of
 // the chain: indexes and the default.
 func (p Places) Place(x Expr) (place []Step, parts []Expr, ok bool) {
-	if function, target, args, isCall := x.AsCall(); isCall && !target.IsZero() && (function == "orValue" || function == "hasValue") {
+	function, target, args, _ := x.AsCall()
+	if !target.IsZero() && (function == "orValue" || function == "hasValue") {
 		place, parts, ok = p.Place(target)
 		return place, append(parts, args...), ok
 	}
