@@ -15,6 +15,8 @@ type remarks struct {
 	marked []string
 	// first is the number of the first line in the stream.
 	first int
+	// ofRule says which lines belong to a rule.
+	ofRule []bool
 }
 
 func remarksOf(d *manifest.Document) *remarks {
@@ -23,7 +25,7 @@ func remarksOf(d *manifest.Document) *remarks {
 	at := slices.IndexFunc(r.marked, func(line string) bool {
 		return !isBlank(line) && !strings.HasPrefix(line, "---") && !strings.HasPrefix(line, "%")
 	})
-	r.first = d.At(nil).Line - at
+	r.first, r.ofRule = d.At(nil).Line-at, make([]bool, len(r.marked))
 	r.mark(d, policy.Node{Value: d.Object()})
 	return r
 }
@@ -86,22 +88,68 @@ func (r *remarks) rule(d *manifest.Document, rule policy.Node) map[string][]stri
 	for _, line := range r.marked[above:start] {
 		found[""] = append(found[""], commentIn(line)...)
 	}
-	section := ""
-	var pending []string
-	for i, line := range r.marked[start:] {
+	section, end := "", start
+	for i := start; i < len(r.marked); i++ {
+		line := r.marked[i]
 		if isBlank(line) {
-			pending = append(pending, commentIn(line)...)
 			continue
 		}
-		if i > 0 && len(line)-len(strings.TrimLeft(line, " ")) < at.Column-1 {
-			return found // comments before the next rule belong to that rule
+		if i > start && indentOf(line) < at.Column-1 {
+			break // comments before the next rule belong to that rule
 		}
-		section = cmp.Or(begins[start+i], section)
-		found[section] = append(append(found[section], pending...), commentIn(line)...)
-		pending = nil
+		section = cmp.Or(begins[i], section)
+		for ; end <= i; end++ {
+			found[section] = append(found[section], commentIn(r.marked[end])...)
+		}
 	}
-	found[section] = append(found[section], pending...)
+	if r.isEnd(end) {
+		for ; end < len(r.marked); end++ {
+			found[section] = append(found[section], commentIn(r.marked[end])...)
+		}
+	}
+	for i := above; i < end; i++ {
+		r.ofRule[i] = true
+	}
 	return found
+}
+
+// isEnd reports whether only comments follow from a line on.
+func (r *remarks) isEnd(line int) bool {
+	return !slices.ContainsFunc(r.marked[line:], func(l string) bool { return !isBlank(l) })
+}
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+// spec returns the comments of the spec of a policy that belong to none of its rules.
+func (r *remarks) spec(d *manifest.Document) (comments []string) {
+	spec := policy.Node{Value: d.Object()}.At("spec")
+	for _, rule := range spec.At("rules").Items() {
+		r.rule(d, rule)
+	}
+	begin := d.Key(spec.Path).Line - r.first
+	for i := max(begin, 0); i < len(r.marked); i++ {
+		line := r.marked[i]
+		if i > begin && !isBlank(line) && indentOf(line) == 0 {
+			break
+		}
+		if !r.ofRule[i] {
+			comments = append(comments, commentIn(line)...)
+		}
+	}
+	return comments
+}
+
+// withoutEnd returns the text of a document without the comments at its end, if they belong to a rule.
+func (r *remarks) withoutEnd(text string) string {
+	end := len(r.marked)
+	if !r.ofRule[end-1] {
+		return text
+	}
+	for end > 0 && isBlank(r.marked[end-1]) {
+		end--
+	}
+	comments := strings.TrimSpace(strings.Join(r.marked[end:], "\n"))
+	return strings.TrimRight(strings.TrimSuffix(strings.TrimSpace(text), comments), "\n") + "\n"
 }
 
 // commentIn returns the comment at the end of a line.

@@ -146,8 +146,13 @@ func (c *converter) yaml(head *manifest.Document, r *remarks, first bool) string
 	for !first && isBlank(begin) {
 		_, begin, _ = strings.Cut(begin, "\n")
 	}
-	w.WriteString(begin)
+	var ofSpec []string
+	if first {
+		ofSpec = r.spec(c.rule.Document)
+	}
+	w.WriteString(r.withoutEnd(begin))
 	w.line(0, "spec:")
+	w.comments(2, ofSpec)
 	w.comments(2, append(about[""], about["name"]...))
 	if c.rule.Ignore {
 		w.line(2, "failurePolicy: Ignore")
