@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/celenv"
+	"github.com/preadmit/preadmit/engine/internal/celenv/expr"
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/mutationtree"
 	"github.com/preadmit/preadmit/engine/internal/policydoc"
@@ -44,11 +46,13 @@ func (k *Results) Schemas(context []*manifest.Stream, options Options) *Schemas 
 // names of fields and keys of maps; the items of a list are at the path of the list. The result is
 // empty if the kind is unknown, or if the value at the path has no named fields.
 func (s *Schemas) Fields(kind gvk.Kind, path ...string) []Field {
-	t := itemOf(s.at(kind, path))
+	return fieldsIn(itemOf(s.at(kind, path)))
+}
+
+func fieldsIn(t *schema.Type) (fields []Field) {
 	if t == nil {
 		return nil
 	}
-	var fields []Field
 	for _, f := range t.Fields {
 		fields = append(fields, Field{f.Name, describe(f.Type)})
 	}
@@ -78,11 +82,18 @@ func (s *Schemas) at(kind gvk.Kind, path []string) *schema.Type {
 		return nil
 	}
 	t := s.typeOf(kind)
-	for _, name := range path {
+	for i, name := range path {
 		t = itemOf(t).FieldType(name)
+		if isConditions := name == "preconditions" || name == "conditions" && i > 0 && path[i-1] == "deny"; isConditions && kind.Group == "kyverno.io" && len(t.FieldNames()) == 0 {
+			t = s.at(kind, typedConditions)
+		}
 	}
 	return t
 }
+
+// typedConditions is where Kyverno's rules have conditions with a type. The definition does not type the others, which
+// have the same fields.
+var typedConditions = []string{"spec", "rules", "mutate", "foreach", "preconditions"}
 
 // typeOf returns the type of a kind; nil if it is unknown. All versions of a kind of policies have the same
 // fields.
@@ -155,15 +166,115 @@ func (s *Schemas) Functions(group string) []Function {
 	if s == nil {
 		return nil
 	}
-	env := celenv.New(s.set.settings.minor)
-	if group == "policies.kyverno.io" {
-		env = celenv.Kyverno(false)
-	}
-	found, err := env.Functions()
+	found, err := s.cel(group).Functions()
 	if err != nil {
 		return nil // a policy with an expression has the error
 	}
 	return found
+}
+
+// cel returns the environment of expressions in policies of a group.
+func (s *Schemas) cel(group string) *celenv.Env {
+	if group == "policies.kyverno.io" {
+		return celenv.Kyverno(false)
+	}
+	return celenv.New(s.set.settings.minor)
+}
+
+// Place is a place in an expression in CEL: what can be named there.
+type Place struct {
+	// Group is the group of the policy, Kind a kind that it matches, and Param the kind of its params.
+	Group       string
+	Kind, Param gvk.Kind
+	// Variables are the variables of the policy in their order.
+	Variables []Local
+	// Loops are the names that the macros around the place declare, the outermost first, each with the list, map or
+	// optional value whose items it has.
+	Loops []Local
+}
+
+// Local is a name with an expression in CEL.
+type Local = celenv.Local
+
+// Value is what is known about the value of an expression.
+type Value struct {
+	// Type is its type in the words of Field, or in those of CEL.
+	Type string
+	// Fields are the fields that it has, sorted by name.
+	Fields []Field
+	// Functions are those that can be called of it, with the forms for its type.
+	Functions []Function
+}
+
+// Value returns what is known about the value of an expression at a place. If that depends on the object, ok is false, and
+// there are only the functions of any value of an object.
+func (s *Schemas) Value(at Place, expression string) (v Value, ok bool) {
+	if s == nil {
+		return v, false
+	}
+	place := celenv.Place{Kind: s.set.schemas.Lookup(at.Kind), Param: s.typeOf(at.Param), Loops: at.Loops}
+	for _, variable := range at.Variables {
+		place.Variables = append(place.Variables, Local{Name: variable.Name, Expression: s.branchFor(at.Kind, variable.Expression)})
+	}
+	known, ok, err := s.cel(at.Group).Value(place, expression)
+	if err != nil || !ok {
+		return Value{Functions: known.Functions}, false
+	}
+	v = Value{Type: cmp.Or(describe(known.Type), known.Name), Functions: known.Functions}
+	if known.IsOptional {
+		v.Type = "optional " + v.Type
+	}
+	if known.Type != nil && !known.Type.IsList {
+		v.Fields = fieldsIn(known.Type)
+	}
+	return v, true
+}
+
+// branchFor returns what an expression is for objects of a kind: a policy for several kinds often chooses by the kind,
+// or by a field that not all have, as in object.kind == "Pod" ? object.spec : object.spec.template.spec.
+func (s *Schemas) branchFor(kind gvk.Kind, text string) string {
+	tree, err := expr.Parse(text)
+	if err != nil {
+		return text
+	}
+	for {
+		condition, yes, no, ok := tree.AsConditional()
+		if !ok {
+			return tree.String()
+		}
+		holds, ok := s.holdsFor(kind, condition)
+		if !ok {
+			return text
+		}
+		if tree = no; holds {
+			tree = yes
+		}
+	}
+}
+
+// holdsFor decides a condition that depends only on the kind.
+func (s *Schemas) holdsFor(kind gvk.Kind, condition expr.Expr) (holds, ok bool) {
+	if function, _, args, isCall := condition.AsCall(); isCall && function == "has" && len(args) == 1 {
+		variable, steps, isChain := args[0].AsChain()
+		var path []string
+		for _, step := range steps {
+			path = append(path, step.Key)
+		}
+		return s.TypeAt(kind, path...) != "", isChain && variable == "object" && !slices.Contains(path, "")
+	}
+	a, operator, b, ok := condition.AsComparison()
+	if !ok || operator != "==" {
+		return false, false
+	}
+	for _, sides := range [][2]expr.Expr{{a, b}, {b, a}} {
+		variable, steps, isChain := sides[0].AsChain()
+		name, isConstant := sides[1].Constant()
+		isKind := variable == "object" && len(steps) == 1 || variable == "request" && len(steps) == 2 && steps[0].Key == "kind"
+		if isChain && isConstant && isKind && steps[len(steps)-1].Key == "kind" {
+			return name == any(kind.Kind), true
+		}
+	}
+	return false, false
 }
 
 // JMESPath returns the functions that expressions in JMESPath may call, sorted by name: in the policies of a group,

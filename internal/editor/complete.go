@@ -86,16 +86,24 @@ func (s *State) completeKey(l *lines, k key) []Item {
 	return l.withColons(items)
 }
 
-// fieldsAt lists the fields at a key. Below a strategic merge patch or a mutation tree they are those of the kinds that the
+// fieldsAt lists the fields at a key. Where no kind declares any, they are those that the workspace has there. Below a strategic merge patch or a mutation tree they are those of the kinds that the
 // rule matches.
 func (s *State) fieldsAt(l *lines, k key) []Item {
 	n, isPatch := s.inPatch(k.kind, k.path, func() []map[string]any {
 		return trail(l.read(strings.TrimSuffix(l.before, k.word)+cursorMark+": "), cursorMark)
 	})
+	sc := &scope{state: s}
 	if !isPatch {
-		return (&scope{state: s}).fields(named{kinds: []gvk.Kind{k.kind}, path: k.path})
+		items := sc.known(named{kinds: []gvk.Kind{k.kind}, path: k.path})
+		switch isDefined := len(s.Schemas.Fields(k.kind)) > 0; {
+		case !isDefined && len(k.path) == 0:
+			items = withItems(items, typeFields)
+		case !isDefined && k.path[0] == "metadata":
+			items = withItems(sc.fields(named{kinds: []gvk.Kind{namespaceKind}, path: k.path}), items)
+		}
+		return items
 	}
-	items := (&scope{state: s}).fields(n)
+	items := sc.fields(n)
 	if open := strings.IndexByte(k.word, '('); open >= 0 {
 		for i := range items {
 			items[i].Name = k.word[:open+1] + items[i].Name + ")"
@@ -103,6 +111,19 @@ func (s *State) fieldsAt(l *lines, k key) []Item {
 	}
 	return items
 }
+
+// withItems adds those items that have other names.
+func withItems(items, others []Item) []Item {
+	for _, other := range others {
+		if !slices.ContainsFunc(items, func(item Item) bool { return item.Name == other.Name }) {
+			items = append(items, other)
+		}
+	}
+	return items
+}
+
+// namespaceKind is a kind with metadata as all have.
+var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
 
 // inPatch returns the field of an object that a path leads to below a strategic merge patch or a mutation tree.
 // around returns the mappings that it is in.

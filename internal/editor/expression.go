@@ -1,10 +1,12 @@
 package editor
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
@@ -13,17 +15,19 @@ import (
 // Places in expressions.
 var (
 	// inline matches a line up to the cursor in an expression that begins on the line.
-	inline = lazyregexp.New(`^(?:.*[{,] *| *(?:- +)*)(expression|messageExpression|valueExpression): +["']?(.*)$`)
+	inline = lazyregexp.New(`^(?:.*[{,] *| *(?:- +)*)(?:expression|messageExpression|valueExpression): +(["']?)(.*)$`)
 	// header matches a key whose value is on the following lines, or goes on there.
-	header = lazyregexp.New(`^( *(?:- +)*)(expression|messageExpression|valueExpression): *(?:[|>][-+0-9]*|["']?(.*))$`)
-	// chained matches an operand with a dot, and the beginning of the name after it.
-	chained = lazyregexp.New(`([A-Za-z_]\w*(?:\.\??\w+|\[[^\[\]]*\])*)\.\??(\w*)$`)
+	header = lazyregexp.New(`^( *(?:- +)*)(?:expression|messageExpression|valueExpression): *(?:[|>][-+0-9]*|(["']?)(.*))$`)
+	// member matches a dot, and the beginning of the name after it.
+	member = lazyregexp.New(`\.\??(\w*)$`)
 	// word matches the beginning of a name.
 	word = lazyregexp.New(`(?:^|[^\w."'/])(\w*)$`)
 	// element matches one name of a chain, with an index or a key in brackets.
 	element = lazyregexp.New(`\w+|\["[^"]*"\]|\['[^']*'\]|\[[^\[\]]*\]`)
-	// loop matches a macro that declares a name for the items of a list.
-	loop = lazyregexp.New(`([A-Za-z_]\w*(?:\.\??\w+|\[[^\[\]]*\])*)\.(?:all|exists|exists_one|existsOne|map|filter|sortBy|transformList)\(\s*(\w+)\s*,`)
+	// macro matches a macro that declares a name, or two names, for what it goes over.
+	macro = lazyregexp.New(`^(.*)\.(?:(?:all|exists|exists_one|existsOne|map|filter|sortBy|optMap|optFlatMap)|(transform(?:List|Map|MapEntry)))$`)
+	// declaring matches the names that a macro declares.
+	declaring = lazyregexp.New(`^\s*([A-Za-z_]\w*)\s*,(?:\s*([A-Za-z_]\w*)\s*,)?`)
 )
 
 // expression is an expression in CEL up to the cursor.
@@ -36,7 +40,7 @@ func (l *lines) expressionAt() (expression, bool) {
 		return expression{before}, ok
 	}
 	if match := inline().FindStringSubmatch(l.before); match != nil {
-		return expression{match[2]}, true
+		return expression{unquoted(match[1], match[2])}, true
 	}
 	indent := indentOf(l.before)
 	if strings.TrimSpace(l.before) == "" {
@@ -51,7 +55,7 @@ func (l *lines) expressionAt() (expression, bool) {
 		}
 		line = strings.TrimRight(line, " \r")
 		if match := header().FindStringSubmatch(line); match != nil {
-			return expression{match[3] + "\n" + before}, indent > len(match[1]) // or else it is a key beside it
+			return expression{unquoted(match[2], match[3]+"\n"+before)}, indent > len(match[1]) // or else it is a key beside it
 		}
 		if match := entry().FindStringSubmatch(line); match != nil && (match[3] == "" || strings.ContainsAny(match[3][:1], "#|>")) || strings.HasPrefix(strings.TrimSpace(line), "- ") {
 			return expression{}, false // the parent of what is at the cursor, or another text
@@ -59,6 +63,17 @@ func (l *lines) expressionAt() (expression, bool) {
 		indent, before = indentOf(line), line+"\n"+before
 	}
 	return expression{}, false
+}
+
+// unquoted returns the beginning of a text that is written in quotes.
+func unquoted(quote, text string) string {
+	switch quote {
+	case `"`:
+		return strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(text)
+	case "'":
+		return strings.ReplaceAll(text, "''", "'")
+	}
+	return text
 }
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
@@ -75,8 +90,8 @@ type scope struct {
 	// targets are the kinds of the existing objects that a rule of Kyverno changes.
 	targets   []gvk.Kind
 	variables []variable
-	// loops are the names that macros declare.
-	loops map[string]string
+	// loops are the names that macros declare, the innermost last, each with what it is an item of.
+	loops []engine.Local
 }
 
 // language is what the names of expressions mean.
@@ -103,7 +118,7 @@ func (s *State) scopeOf(l *lines) *scope {
 	if match := entry().FindStringSubmatch(l.all[l.line]); match != nil {
 		here = match[1] + match[2] + ":"
 	}
-	sc := &scope{state: s, language: celLanguage, group: kindOf(l.all[l.begin:l.end]).Group, loops: map[string]string{}}
+	sc := &scope{state: s, language: celLanguage, group: kindOf(l.all[l.begin:l.end]).Group}
 	sc.read(l.read(here))
 	return sc
 }
@@ -144,11 +159,60 @@ func textsIn(value any) (texts []string) {
 	return texts
 }
 
-// declare notes the names that macros before the cursor declare.
+// declare notes the names that macros around the end of a part of an expression declare.
 func (sc *scope) declare(before string) {
-	for _, match := range loop().FindAllStringSubmatch(before, -1) {
-		sc.loops[match[2]] = match[1]
+	for _, b := range openBraces(before) {
+		call, names := macro().FindStringSubmatch(b.operand), declaring().FindStringSubmatch(b.text)
+		switch {
+		case b.opening != '(' || call == nil || names == nil:
+		case call[2] == "":
+			sc.loops = append(sc.loops, engine.Local{Name: names[1], Expression: call[1]})
+		case names[2] != "":
+			for _, name := range names[1:] { // the first one is the index or the key
+				list := fmt.Sprintf("%s.transformList(%s, %s, %s)", call[1], names[1], names[2], name)
+				sc.loops = append(sc.loops, engine.Local{Name: name, Expression: list})
+			}
+		}
 	}
+}
+
+// loop returns what a name that a macro declares is an item of; "" if none does.
+func (sc *scope) loop(name string) string {
+	for _, l := range slices.Backward(sc.loops) {
+		if l.Name == name {
+			return l.Expression
+		}
+	}
+	return ""
+}
+
+// maxKinds is how many kinds of a policy are asked for what a part of an expression is.
+const maxKinds = 10
+
+// value returns what is known about a part of an expression in CEL, with the fields of all kinds that the policy
+// matches; ok is false if that depends on the object. A type has no value.
+func (sc *scope) value(text string) (v engine.Value, ok bool) {
+	if text == "" || literal().MatchString(text) || sc.language != celLanguage || sc.group == treeGroup {
+		return v, false
+	}
+	at := engine.Place{Group: sc.group, Param: sc.param, Loops: sc.loops}
+	for _, variable := range sc.variables {
+		at.Variables = append(at.Variables, engine.Local{Name: variable.name, Expression: variable.expression})
+	}
+	for _, at.Kind = range sc.kinds[:min(len(sc.kinds), maxKinds)] {
+		of, isKnown := sc.state.Schemas.Value(at, text)
+		if !ok {
+			v, ok = of, isKnown
+			continue
+		}
+		v.Fields = append(v.Fields, of.Fields...)
+	}
+	if len(sc.kinds) == 0 {
+		return sc.state.Schemas.Value(at, text)
+	}
+	slices.SortStableFunc(v.Fields, func(a, b engine.Field) int { return strings.Compare(a.Name, b.Name) })
+	v.Fields = slices.CompactFunc(v.Fields, func(a, b engine.Field) bool { return a.Name == b.Name })
+	return v, ok
 }
 
 // named is a value that a chain of names leads to: fields of kinds at a path, or a table.
@@ -189,8 +253,18 @@ var requestFields = map[string][]Item{
 // maxSteps bounds how many variables and macros lead from one to the next.
 const maxSteps = 20
 
-// resolve returns what a chain of names leads to.
-func (sc *scope) resolve(chain string) named { return sc.follow(namesOf(chain), maxSteps) }
+// resolve returns what a chain of names leads to; nothing for other expressions.
+func (sc *scope) resolve(chain string) named {
+	if !isChain(chain) {
+		return named{}
+	}
+	return sc.follow(namesOf(chain), maxSteps)
+}
+
+// isChain reports whether an expression in CEL or JMESPath has only names, indexes and keys.
+func isChain(text string) bool {
+	return operand().FindString(text) == text || operandQuery().FindString(text) == text
+}
 
 // namesOf splits a chain into its names. Indexes are left out: the items of a list are at its path.
 func namesOf(chain string) []string {
@@ -212,7 +286,10 @@ func (sc *scope) follow(names []string, steps int) named {
 	if len(names) == 0 || steps == 0 {
 		return named{}
 	}
-	if of, ok := sc.loops[names[0]]; ok {
+	if of := sc.loop(names[0]); of != "" {
+		if !isChain(of) {
+			return named{}
+		}
 		return sc.follow(append(namesOf(of), names[1:]...), steps-1)
 	}
 	return sc.language.follow(sc, names, steps)
@@ -229,7 +306,7 @@ func (sc *scope) followCEL(names []string, steps int) named {
 	case "params":
 		return named{kinds: []gvk.Kind{sc.param}, path: rest, isParam: true}
 	case "namespaceObject":
-		return named{kinds: []gvk.Kind{{Version: "v1", Kind: "Namespace"}}, path: rest}
+		return named{kinds: []gvk.Kind{namespaceKind}, path: rest}
 	case "request":
 		return sc.request(rest, sc.group == kyvernoGroup)
 	case "exceptions":
@@ -245,7 +322,7 @@ func (sc *scope) followCEL(names []string, steps int) named {
 			return named{table: items}
 		}
 		for _, v := range sc.variables {
-			if v.name == rest[0] && chained().FindString(v.expression+".") == v.expression+"." {
+			if v.name == rest[0] && isChain(v.expression) {
 				return sc.follow(append(namesOf(v.expression), rest[1:]...), steps-1)
 			}
 		}
@@ -351,20 +428,35 @@ func (sc *scope) fields(n named) []Item {
 
 // keys lists the keys that a map has in the workspace.
 func (sc *scope) keys(n named) []Item {
-	found := map[string]bool{}
+	found := map[string]string{}
 	for _, o := range sc.state.objects(n.kinds, n.name) {
 		for _, value := range valuesAt(o.document.Object(), n.path) {
 			object, _ := value.(map[string]any)
-			for key := range object {
-				found[key] = true
+			for key, field := range object {
+				found[key] = typeName(field)
 			}
 		}
 	}
 	var items []Item
 	for _, key := range slices.Sorted(maps.Keys(found)) {
-		items = append(items, Item{Kind: FieldItem, Name: key, Detail: "a key"})
+		items = append(items, Item{Kind: FieldItem, Name: key, Detail: found[key]})
 	}
 	return items
+}
+
+// typeName returns the type of a value in the words of engine.Field.
+func typeName(value any) string {
+	switch value.(type) {
+	case map[string]any:
+		return "object"
+	case []any:
+		return "list of values"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	}
+	return "any value"
 }
 
 // known lists the fields of a value; if it is a map, the keys that it has in the workspace.
@@ -394,15 +486,14 @@ func (s *State) completeExpression(l *lines, e expression) Completion {
 	if b.quote != "" {
 		return sc.completeText(open)
 	}
-	if match := chained().FindStringSubmatch(e.before); match != nil {
-		items := slices.DeleteFunc(sc.known(sc.resolve(match[1])), func(item Item) bool { return !IsIdentifier(item.Name) })
-		if match[1] == "Object" || strings.HasPrefix(match[1], "Object.") {
-			return Completion{match[2], onlyObjects(items)}
+	if match := member().FindStringSubmatchIndex(e.before); match != nil {
+		if of := operandBefore(e.before[:match[0]]); of != "" {
+			return Completion{e.before[match[2]:], sc.members(of)}
 		}
-		return Completion{match[2], append(items, sc.functionItems(func(member bool) bool { return member })...)}
 	}
 	match := word().FindStringSubmatch(e.before)
-	if match == nil {
+	isNew := b.opening == '(' && strings.TrimSpace(b.tail) == strings.TrimSpace(b.text) && macro().MatchString(b.operand)
+	if match == nil || isNew { // a name that a macro declares
 		return Completion{}
 	}
 	isStart := strings.TrimSpace(b.tail) == match[1]
@@ -410,21 +501,68 @@ func (s *State) completeExpression(l *lines, e expression) Completion {
 	case b.of == "JSONPatch" && b.field == "" && isStart:
 		return Completion{match[1], l.withColons(slices.Clone(patchFields))}
 	case b.of != "" && b.field == "" && isStart:
-		return Completion{match[1], l.withBraces(sc.fields(named{kinds: sc.kinds, path: strings.Split(b.of, ".")[1:]}))}
+		return Completion{match[1], l.withBraces(sc.known(named{kinds: sc.kinds, path: strings.Split(b.of, ".")[1:]}))}
 	case b.of != "" && b.field != "" && isStart:
 		return Completion{match[1], append(sc.fieldValues(b), sc.general()...)}
 	}
 	return Completion{match[1], sc.general()}
 }
 
-// onlyObjects leaves the fields that are objects, or have objects as items.
+// members lists what can follow an operand and a dot.
+func (sc *scope) members(of string) []Item {
+	n := sc.resolve(of)
+	if of == "Object" || strings.HasPrefix(of, "Object.") {
+		return onlyObjects(sc.fields(n))
+	}
+	if own := sc.functions(func(f engine.Function) bool { return strings.HasPrefix(f.Name, of+".") }); len(own) > 0 {
+		items := functionItems(own)
+		for i := range items {
+			items[i].Name = strings.TrimPrefix(items[i].Name, of+".")
+		}
+		return items
+	}
+	v, ok := sc.value(of)
+	items := slices.Clone(n.table)
+	for _, f := range v.Fields {
+		if i := slices.IndexFunc(items, func(item Item) bool { return item.Name == f.Name }); i >= 0 {
+			items[i].Detail = f.Type
+			continue
+		}
+		items = append(items, Item{Kind: FieldItem, Name: f.Name, Detail: f.Type})
+	}
+	switch {
+	case !ok:
+		items = sc.known(n)
+	case strings.HasPrefix(v.Type, "map of "):
+		items = append(items, sc.keys(n)...)
+	}
+	items = slices.DeleteFunc(items, func(item Item) bool { return !IsIdentifier(item.Name) })
+	items = append(items, functionItems(v.Functions)...)
+	for _, m := range memberMacros {
+		of, _, _ := strings.Cut(m.Detail, ".")
+		if !ok || strings.HasPrefix(v.Type, of+" ") || of == "list" && strings.HasPrefix(v.Type, "map of ") {
+			items = append(items, m)
+		}
+	}
+	return items
+}
+
+// functions returns the functions that someone wants.
+func (sc *scope) functions(wants func(f engine.Function) bool) []engine.Function {
+	return slices.DeleteFunc(slices.Clone(sc.state.celFunctions(sc.group)), func(f engine.Function) bool { return !wants(f) })
+}
+
+// onlyObjects leaves the fields whose values have fields, or items with fields.
 func onlyObjects(items []Item) []Item {
-	return slices.DeleteFunc(items, func(item Item) bool { return item.Detail != "object" && item.Detail != "list of objects" })
+	return slices.DeleteFunc(items, func(item Item) bool {
+		return isInline(item.Detail) || strings.HasPrefix(item.Detail, "list of ") && item.Detail != "list of objects"
+	})
 }
 
 // general lists what an expression can begin with.
 func (sc *scope) general() []Item {
-	return append(sc.language.roots(sc), sc.functionItems(func(member bool) bool { return !member })...)
+	functions := sc.functions(func(f engine.Function) bool { return !f.Member })
+	return append(append(sc.language.roots(sc), functionItems(functions)...), hasMacro)
 }
 
 // The groups of the CEL policies of Kyverno, and of mutation trees.
@@ -433,32 +571,31 @@ const (
 	treeGroup    = "json.preadmit.dev"
 )
 
-// celRoots lists the variables of an expression in CEL, and the types of objects.
+// celRoots lists the variables of an expression in CEL, the innermost first, and the types of objects.
 func (sc *scope) celRoots() []Item {
-	items := slices.Concat(roots, serverRoots)
-	switch sc.group {
-	case kyvernoGroup:
-		items = slices.Concat(roots, kyvernoRoots)
-	case treeGroup:
-		items = slices.Clone(treeRoots)
+	var items []Item
+	for _, l := range slices.Backward(sc.loops) {
+		items = append(items, Item{Kind: VariableItem, Name: l.Name, Doc: "an item of " + l.Expression})
 	}
 	if sc.param != (gvk.Kind{}) {
 		items = append(items, Item{Kind: VariableItem, Name: "params", Detail: "object", Doc: "the " + sc.param.Kind + " that the binding names"})
 	}
-	for name := range sc.loops {
-		items = append(items, Item{Kind: VariableItem, Name: name, Doc: "an item of " + sc.loops[name]})
+	switch sc.group {
+	case kyvernoGroup:
+		return slices.Concat(items, roots, kyvernoRoots)
+	case treeGroup:
+		return slices.Concat(items, treeRoots)
 	}
-	slices.SortStableFunc(items, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
-	return items
+	return slices.Concat(items, roots, serverRoots)
 }
 
 // roots are what an expression of any policy can begin with.
 var roots = []Item{
 	{Kind: VariableItem, Name: "object", Detail: "object", Doc: "the object of the request"},
-	{Kind: VariableItem, Name: "oldObject", Detail: "object", Doc: "the object before an update; null for CREATE"},
+	{Kind: VariableItem, Name: "variables", Detail: "object", Doc: "the variables of the policy"},
 	{Kind: VariableItem, Name: "request", Detail: "object", Doc: "the admission request"},
 	{Kind: VariableItem, Name: "namespaceObject", Detail: "object", Doc: "the namespace of the object"},
-	{Kind: VariableItem, Name: "variables", Detail: "object", Doc: "the variables of the policy"},
+	{Kind: VariableItem, Name: "oldObject", Detail: "object", Doc: "the object before an update; null for CREATE"},
 	{Kind: FunctionItem, Name: "Object", Insert: "Object{", Doc: "an object with the fields to merge"},
 	{Kind: FunctionItem, Name: "JSONPatch", Insert: "JSONPatch{", Doc: "an operation of a JSON Patch"},
 }
@@ -485,28 +622,25 @@ var kyvernoRoots = []Item{
 	{Kind: VariableItem, Name: "yaml", Detail: "object", Doc: "reads YAML: yaml.parse(text)"},
 }
 
-// functionItems lists the functions, those of objects or the others.
-func (sc *scope) functionItems(wants func(member bool) bool) []Item {
+// functionItems lists functions.
+func functionItems(functions []engine.Function) []Item {
 	var items []Item
-	for _, f := range sc.state.celFunctions(sc.group) {
-		if wants(f.Member) {
-			items = append(items, Item{Kind: FunctionItem, Name: f.Name, Detail: f.Signatures[0], Doc: strings.TrimSpace(f.Doc + "\n" + strings.Join(f.Signatures[1:], "\n"))})
-		}
-	}
-	for _, m := range macros {
-		if wants(strings.HasPrefix(m.Detail, "list.")) {
-			items = append(items, m)
-		}
+	for _, f := range functions {
+		items = append(items, Item{Kind: FunctionItem, Name: f.Name, Detail: f.Signatures[0], Doc: strings.TrimSpace(f.Doc + "\n" + strings.Join(f.Signatures[1:], "\n"))})
 	}
 	return items
 }
 
-// macros are the macros of CEL, which are not functions.
-var macros = []Item{
-	{Kind: FunctionItem, Name: "has", Detail: "has(object.field) -> bool", Doc: "whether a field is set"},
+// hasMacro is the macro that is called of nothing.
+var hasMacro = Item{Kind: FunctionItem, Name: "has", Detail: "has(object.field) -> bool", Doc: "whether a field is set"}
+
+// memberMacros are the macros of CEL that are called of a value, which are not functions.
+var memberMacros = []Item{
 	{Kind: FunctionItem, Name: "all", Detail: "list.all(item, condition) -> bool", Doc: "whether the condition is true for all items"},
 	{Kind: FunctionItem, Name: "exists", Detail: "list.exists(item, condition) -> bool", Doc: "whether the condition is true for an item"},
 	{Kind: FunctionItem, Name: "exists_one", Detail: "list.exists_one(item, condition) -> bool", Doc: "whether the condition is true for exactly one item"},
 	{Kind: FunctionItem, Name: "map", Detail: "list.map(item, value) -> list", Doc: "the values for all items"},
 	{Kind: FunctionItem, Name: "filter", Detail: "list.filter(item, condition) -> list", Doc: "the items for which the condition is true"},
+	{Kind: FunctionItem, Name: "optMap", Detail: "optional.optMap(item, value) -> optional", Doc: "the value made of what is there, if anything is"},
+	{Kind: FunctionItem, Name: "optFlatMap", Detail: "optional.optFlatMap(item, optional) -> optional", Doc: "the optional value made of what is there, if anything is"},
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
-	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/report"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
@@ -74,45 +73,76 @@ func (l *lines) toWordEnd() {
 var operand = lazyregexp.New(`([A-Za-z_]\w*(?:\.\??\w+|\[[^\[\]]*\])*)$`)
 
 // describeExpression describes the operand at the end of a part of an expression: its type, and its value
-// in manifests that the policy matches.
+// in manifests that the policy matches. In a literal it describes the field, and in a patch its path.
 func (s *State) describeExpression(l *lines, e expression) string {
-	chain := operand().FindString(e.before)
-	if chain == "" {
-		return ""
-	}
 	sc := s.scopeOf(l)
-	sc.declare(e.before)
+	open, chain := readBraces(e.before)
+	b := open[len(open)-1]
+	rest := strings.TrimPrefix(l.all[l.line], l.before)
+	switch {
+	case b.quote != "":
+		return sc.describePointer(l, b)
+	case chain == "":
+		return ""
+	case b.of != "" && b.field == "" && strings.TrimSpace(b.tail) == chain && IsIdentifier(chain):
+		return sc.describeField(l, b.of, chain)
+	}
+	sc.declare(e.before + ",") // the cursor may be on the name that a macro declares
 	names := namesOf(chain)
 	for _, v := range sc.variables {
-		if len(names) == 2 && names[0] == "variables" && v.name == names[1] {
+		if len(names) == 2 && isChain(chain) && names[0] == "variables" && v.name == names[1] {
 			return "`" + chain + "`, a variable:\n\n```cel\n" + v.expression + "\n```" + s.examples(l, sc.resolve(chain))
 		}
 	}
-	if isCall := strings.HasPrefix(strings.TrimPrefix(l.all[l.line], l.before), "("); isCall || !sc.declares(chain) && !sc.isRoot(chain) {
-		if text := sc.describeCall(names); text != "" {
+	if strings.HasPrefix(rest, "(") {
+		if text := sc.describeCall(chain); text != "" {
 			return text
 		}
 	}
 	return sc.describe(l, chain)
 }
 
-// describeCall describes a function or a macro, which is the last name. Of a variable such as resource, only the
-// forms with its type are shown.
-func (sc *scope) describeCall(names []string) string {
-	name := names[len(names)-1]
-	for _, f := range sc.state.celFunctions(sc.group) {
-		if f.Name != name {
-			continue
+// describeField describes the field of a literal.
+func (sc *scope) describeField(l *lines, of, name string) string {
+	if of == "JSONPatch" {
+		for _, item := range patchFields {
+			if item.Name == name {
+				return strings.TrimSpace(fmt.Sprintf("`%s.%s`: %s\n\n%s", of, name, item.Detail, item.Doc))
+			}
 		}
-		own := slices.DeleteFunc(slices.Clone(f.Signatures), func(form string) bool {
-			return len(names) != 2 || !strings.HasPrefix(form, strings.ToLower(names[0])+".")
-		})
-		if len(own) > 0 {
-			f.Signatures = own
-		}
-		return describeFunction("cel", f)
+		return ""
 	}
-	for _, m := range macros {
+	return sc.describe(l, of+"."+name)
+}
+
+// describePointer describes the path of a JSON Patch up to the cursor.
+func (sc *scope) describePointer(l *lines, b brace) string {
+	if b.of != "JSONPatch" || b.field != "path" && b.field != "from" {
+		return ""
+	}
+	n := named{kinds: sc.patched(), path: namesIn(strings.TrimPrefix(b.tail, "/"))}
+	if of := sc.typeOf(n); of != "" {
+		return fmt.Sprintf("`%s`: %s", b.tail, of) + sc.state.examples(l, n)
+	}
+	return ""
+}
+
+// describeCall describes the function or macro whose name ends a part of an expression. Of a value whose type is
+// known only the forms for this type are shown.
+func (sc *scope) describeCall(text string) string {
+	name, functions := text, sc.state.celFunctions(sc.group)
+	if match := member().FindStringSubmatchIndex(text); match != nil {
+		if !slices.ContainsFunc(functions, func(f engine.Function) bool { return f.Name == text }) { // as ip.isCanonical
+			v, _ := sc.value(text[:match[0]])
+			name, functions = text[match[2]:], v.Functions
+		}
+	}
+	for _, f := range functions {
+		if f.Name == name {
+			return describeFunction("cel", f)
+		}
+	}
+	for _, m := range append(memberMacros, hasMacro) {
 		if m.Name == name {
 			return describeFunction("cel", engine.Function{Signatures: []string{m.Detail}, Doc: m.Doc})
 		}
@@ -127,11 +157,12 @@ func describeFunction(language string, f engine.Function) string {
 // describe describes what a chain of names leads to.
 func (sc *scope) describe(l *lines, chain string) string {
 	n, doc := sc.resolve(chain), ""
-	item, ok := sc.itemAt(namesOf(chain))
+	item, ok := sc.itemAt(chain)
 	if ok && item.Doc != "" {
 		doc = "\n\n" + item.Doc
 	}
-	if of := cmp.Or(sc.typeOf(n), item.Detail); of != "" {
+	v, _ := sc.value(chain)
+	if of := cmp.Or(v.Type, sc.typeOf(n), item.Detail); of != "" {
 		return fmt.Sprintf("`%s`: %s", chain, of) + doc + sc.state.examples(l, n)
 	}
 	if !ok {
@@ -141,7 +172,11 @@ func (sc *scope) describe(l *lines, chain string) string {
 }
 
 // itemAt returns the variable, or the entry of a table, that a chain of names leads to.
-func (sc *scope) itemAt(names []string) (Item, bool) {
+func (sc *scope) itemAt(chain string) (Item, bool) {
+	if !isChain(chain) {
+		return Item{}, false
+	}
+	names := namesOf(chain)
 	table := sc.resolve(strings.Join(names[:len(names)-1], ".")).table
 	if len(names) == 1 {
 		table = sc.language.roots(sc)
@@ -151,17 +186,6 @@ func (sc *scope) itemAt(names []string) (Item, bool) {
 		return Item{}, false
 	}
 	return table[i], true
-}
-
-// isRoot reports whether a chain is only a variable.
-func (sc *scope) isRoot(chain string) bool {
-	return slices.ContainsFunc(sc.language.roots(sc), func(item Item) bool { return item.Name == chain })
-}
-
-// declares reports whether a chain leads to a field of a kind.
-func (sc *scope) declares(chain string) bool {
-	n := sc.resolve(chain)
-	return slices.ContainsFunc(n.kinds, func(kind gvk.Kind) bool { return sc.state.Schemas.TypeAt(kind, n.path...) != "" })
 }
 
 // examples shows a value in the first manifests that the policy at the cursor matches.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine"
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
@@ -68,7 +69,7 @@ func (s *State) scopeOfQuery(l *lines, start int) *scope {
 // scopeOfRule returns what a rule can name. The mappings lead to the place of the cursor in its policy: the
 // policy, its spec, the rule ….
 func (s *State) scopeOfRule(mappings []map[string]any) *scope {
-	sc := &scope{state: s, language: queryLanguage, loops: map[string]string{}}
+	sc := &scope{state: s, language: queryLanguage}
 	if len(mappings) < 3 {
 		return sc
 	}
@@ -99,7 +100,7 @@ func (s *State) scopeOfRule(mappings []map[string]any) *scope {
 	}
 	for _, m := range mappings[3:] {
 		if list, ok := m["list"].(string); ok && list != cursorMark {
-			sc.loops["element"] = list
+			sc.loops = append(sc.loops, engine.Local{Name: "element", Expression: list})
 		}
 	}
 	return sc
@@ -166,7 +167,7 @@ func (sc *scope) queryRoots() []Item {
 		return nil // it begins with a field of the value at its place
 	}
 	items := slices.Clone(ruleRoots)
-	if sc.loops["element"] != "" {
+	if sc.loop("element") != "" {
 		items = append(items, elementRoots...)
 	}
 	if len(sc.targets) > 0 {
@@ -267,7 +268,7 @@ func (s *State) appliedTo(object map[string]any) []gvk.Kind {
 		}
 	}
 	if len(list) == 0 {
-		return []gvk.Kind{{Version: "v1", Kind: "Namespace"}}
+		return []gvk.Kind{namespaceKind}
 	}
 	return kinds
 }

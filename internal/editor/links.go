@@ -56,7 +56,7 @@ func (s *State) paramFields(at *lines) []source.Position {
 	} else if e, ok := l.expressionAt(); ok {
 		sc := s.scopeOf(&l)
 		sc.declare(e.before)
-		n = sc.resolve(operand().FindString(e.before))
+		n = sc.resolve(operandBefore(e.before))
 	}
 	if !n.isParam {
 		return nil

@@ -7,7 +7,7 @@ import (
 )
 
 // literal matches what is before the brace of an Object.
-var literal = lazyregexp.New(`\b(Object(?:\.\w+)*|JSONPatch)\s*$`)
+var literal = lazyregexp.New(`^(Object(?:\.\w+)*|JSONPatch)$`)
 
 // brace is a bracket of an expression that is open at the cursor.
 type brace struct {
@@ -24,45 +24,93 @@ type brace struct {
 	tail string
 	// quote is the quote of the text that is being typed, or "".
 	quote string
+	// from is where the operand begins that the bracket belongs to: what it follows, or else itself.
+	from int
+}
+
+// operandBefore returns the operand at the end of a part of an expression, with its calls; "" if there is none.
+func operandBefore(before string) string {
+	_, operand := readBraces(before)
+	return operand
 }
 
 // openBraces returns the brackets of an expression that are open at its end, the innermost last. The first
 // one is the expression.
 func openBraces(before string) []brace {
-	open := []brace{{text: before}}
-	start := 0
+	open, _ := readBraces(before)
+	return open
+}
+
+// readBraces returns the brackets that are open at the end of an expression, and the operand there.
+func readBraces(before string) (open []brace, operand string) {
+	open = []brace{{text: before}}
+	start, from := 0, -1 // from is where the operand begins that goes on; -1 if none does
+	operandAt := func(end int) string {
+		if from < 0 {
+			return ""
+		}
+		return strings.TrimSpace(before[from:end])
+	}
 	for i := 0; i < len(before); i++ {
 		last := &open[len(open)-1]
 		switch char := before[i]; char {
 		case '"', '\'':
+			if from < 0 {
+				from = i
+			}
 			end := endOfText(before, i)
 			if end < 0 {
 				last.tail, last.quote = before[i+1:], before[i:i+1]
-				return open
+				return open, ""
 			}
 			i = end
 		case '{', '[', '(':
-			b := brace{opening: char, operand: operand().FindString(before[:i]), text: before[i+1:]}
-			if match := literal().FindStringSubmatch(before[:i]); match != nil && char == '{' {
+			b := brace{opening: char, operand: operandAt(i), text: before[i+1:], from: from}
+			if match := literal().FindStringSubmatch(b.operand); match != nil && char == '{' {
 				b.of = match[1]
 			}
-			open, start = append(open, b), i+1
+			if from < 0 {
+				b.from = i
+			}
+			open, start, from = append(open, b), i+1, -1
 		case '}', ']', ')':
-			if len(open) > 1 {
-				open = open[:len(open)-1]
+			if from = i; len(open) > 1 {
+				from, open = last.from, open[:len(open)-1]
 			}
 			start = i // what is closed is no name
 		case ',':
-			last.field, start = "", i+1
+			last.field, start, from = "", i+1, -1
 		case ':':
 			if last.field == "" {
 				last.field = strings.Trim(strings.TrimSpace(before[start:i]), "\"'")
 				start = i + 1
 			}
+			from = -1
+		case '.', ' ', '\t', '\r', '\n':
+		case '?':
+			if i == 0 || before[i-1] != '.' {
+				from = -1
+			}
+		case '/':
+			if from = -1; strings.HasPrefix(before[i:], "//") {
+				i += strings.IndexByte(before[i:]+"\n", '\n') // a comment
+			}
+		default:
+			if !isWord(rune(char)) || char == '-' {
+				from = -1
+			} else if from < 0 || isApart(before[from:i]) {
+				from = i
+			}
 		}
 	}
-	open[len(open)-1].tail = before[start:]
-	return open
+	open[len(open)-1].tail = before[min(start, len(before)):]
+	return open, operandAt(len(before))
+}
+
+// isApart reports whether a name that follows a text does not belong to it.
+func isApart(text string) bool {
+	trimmed := strings.TrimRight(text, " \t\r\n")
+	return trimmed != text && !strings.HasSuffix(trimmed, ".") && !strings.HasSuffix(trimmed, ".?")
 }
 
 // endOfText returns the offset of the quote that ends a text in CEL; -1 if the text is open.

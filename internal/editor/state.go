@@ -75,6 +75,9 @@ func NewState(schemas *engine.Schemas, streams []*manifest.Stream, outcome *engi
 	return s
 }
 
+// Unread returns the state of a workspace whose files are not read yet. It knows the built-in kinds.
+func Unread() *State { return NewState(engine.NewSchemas(nil, engine.Options{}), nil, nil) }
+
 // Objects returns the documents of all files.
 func (s *State) Objects() []Object {
 	s.listed.Do(func() {

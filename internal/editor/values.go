@@ -48,11 +48,11 @@ func (a *asked) texts(name string) []string {
 
 // sources list the values of fields, by the ends of their paths. A path that begins with a dot is complete.
 var sources = map[string]func(a *asked) []string{
-	".apiVersion": func(a *asked) []string { return a.state.apiVersions(a.text("kind")) },
-	".kind":       func(a *asked) []string { return a.state.kinds(a.text("apiVersion")) },
+	".apiVersion": (*asked).apiVersions,
+	".kind":       (*asked).kinds,
 
-	"paramKind.apiVersion": func(a *asked) []string { return a.state.apiVersions(a.text("kind")) },
-	"paramKind.kind":       func(a *asked) []string { return a.state.kinds(a.text("apiVersion")) },
+	"paramKind.apiVersion": (*asked).apiVersions,
+	"paramKind.kind":       (*asked).kinds,
 	"spec.policyName":      (*asked).policies,
 	"paramRef.name":        func(a *asked) []string { return a.params(Object.name) },
 	"paramRef.namespace":   func(a *asked) []string { return a.params(Object.namespace) },
@@ -71,7 +71,7 @@ var sources = map[string]func(a *asked) []string{
 	"rules.apiVersions":                (*asked).versions,
 	"rules.resources":                  (*asked).resources,
 
-	"resources.kinds":      func(a *asked) []string { return a.state.kinds("") },
+	"resources.kinds":      (*asked).allKinds,
 	"resources.namespaces": (*asked).namespaces,
 	"configMap.name":       func(a *asked) []string { return a.namesOf(configMapKind, Object.name) },
 	"configMap.namespace":  func(a *asked) []string { return a.namesOf(configMapKind, Object.namespace) },
@@ -152,26 +152,56 @@ func (s *State) enumeration(kind gvk.Kind, path []string) []string {
 	return values[path[len(path)-1]]
 }
 
-// kinds returns the kinds of an apiVersion; all kinds if that is "".
-func (s *State) kinds(apiVersion string) []string {
+// kinds returns the kinds of the apiVersion beside the value; all kinds if there is none. All versions of a kind of
+// policies have the same fields.
+func (a *asked) kinds() []string {
+	apiVersion := a.text("apiVersion")
+	if apiVersion == "" {
+		return a.allKinds()
+	}
 	var names []string
-	for _, k := range slices.Concat(s.Schemas.Kinds(), s.Schemas.Policies()) {
-		if apiVersion == "" || k.APIVersion() == apiVersion {
+	group := gvk.Parse(apiVersion, "").Group
+	for _, k := range a.state.Schemas.Policies() {
+		if k.Group == group {
+			names = append(names, k.Kind)
+		}
+	}
+	for _, k := range a.known() {
+		if k.APIVersion() == apiVersion {
 			names = append(names, k.Kind)
 		}
 	}
 	return names
 }
 
-// apiVersions returns the apiVersions of a kind; all apiVersions if that is "".
-func (s *State) apiVersions(kind string) []string {
+func (a *asked) allKinds() []string {
 	var names []string
-	for _, k := range slices.Concat(s.Schemas.Kinds(), s.Schemas.Policies()) {
-		if kind == "" || k.Kind == kind {
+	for _, k := range a.known() {
+		names = append(names, k.Kind)
+	}
+	return names
+}
+
+// apiVersions returns the apiVersions of the kind beside the value; all apiVersions if there is none.
+func (a *asked) apiVersions() []string {
+	var names []string
+	for _, k := range a.known() {
+		if kind := a.text("kind"); kind == "" || k.Kind == kind {
 			names = append(names, k.APIVersion())
 		}
 	}
 	return names
+}
+
+// known returns the kinds that have a definition, and those of the documents of the workspace.
+func (a *asked) known() []gvk.Kind {
+	kinds := slices.Concat(a.state.Schemas.Kinds(), a.state.Schemas.Policies())
+	for _, o := range a.state.Objects() {
+		if o.Kind.Kind != "" && o.Kind.Version != "" {
+			kinds = append(kinds, o.Kind)
+		}
+	}
+	return kinds
 }
 
 // objects returns the documents of the workspace, and those of the text of which the cursor is in.
@@ -229,7 +259,7 @@ func (a *asked) atLocation() (all []string) {
 func (a *asked) namespaces() []string {
 	var names []string
 	for _, o := range a.objects() {
-		if o.Kind == (gvk.Kind{Version: "v1", Kind: "Namespace"}) {
+		if o.Kind == namespaceKind {
 			names = append(names, o.Name)
 		} else if o.Namespace != "" && o.Namespace != cursorMark {
 			names = append(names, o.Namespace)

@@ -3,6 +3,7 @@ package lsp
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
@@ -68,9 +69,9 @@ func (s *server) Completion(_ context.Context, p *protocol.CompletionParams) (pr
 	found := a.state.Complete(a.text.content, a.at)
 	to := a.text.offsetOf(a.at)
 	word := a.text.between(to-len(found.Word), to, s.unit)
-	for _, item := range found.Items {
+	for i, item := range found.Items {
 		edit := &protocol.TextEdit{Range: word, NewText: cmp.Or(item.Insert, item.Name)}
-		completion := protocol.CompletionItem{Label: item.Name, Kind: itemKinds[item.Kind], TextEdit: edit}
+		completion := protocol.CompletionItem{Label: item.Name, Kind: itemKinds[item.Kind], TextEdit: edit, SortText: protocol.NewOptional(fmt.Sprintf("%04d", i))}
 		if item.Detail != "" {
 			completion.Detail = protocol.NewOptional(item.Detail)
 		}

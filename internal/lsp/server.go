@@ -135,7 +135,7 @@ type server struct {
 
 // newServer returns the server of a folder.
 func newServer(f *folders, dir string) *server {
-	s := &server{client: f.client, dir: dir, workspace: f.options.Open(dir), unit: f.unit, abilities: f.abilities, buffers: map[string]*buffer{}, state: &editor.State{}}
+	s := &server{client: f.client, dir: dir, workspace: f.options.Open(dir), unit: f.unit, abilities: f.abilities, buffers: map[string]*buffer{}, state: editor.Unread()}
 	s.ctx, s.cancel = context.WithCancel(f.ctx)
 	s.owns = func(path string) bool { return f.owns(s, path) }
 	s.checks.wake, s.checks.done = make(chan struct{}, 1), sync.NewCond(&s.lock)

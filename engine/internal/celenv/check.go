@@ -70,11 +70,7 @@ const (
 // Check compiles the expressions of a policy with object typed as a kind, and returns the
 // problems that are certain. It skips expressions that do not compile.
 func (e *Env) Check(objects Objects, hasParams bool, expressions []Expression) ([]Problem, error) {
-	kind := objects.Kind
-	t := &typed{
-		provider: &provider{variables: map[string]*types.Type{}, declared: e.host.types, scope: e.host.variable.TypeName(), patches: true},
-		kind:     kind, names: map[*schema.Type]string{}, types: map[string]*schema.Type{}, missed: map[string]*schema.Type{},
-	}
+	t := e.typedBy(objects.Kind)
 	env, err := e.typedEnv(t, hasParams)
 	if err != nil {
 		return nil, err
@@ -158,6 +154,14 @@ func namesBefore(text string, parts []syntax.Part, word syntax.Part) (places []i
 	return places
 }
 
+// typedBy returns the types of expressions in which object is of a kind; nil for any kind.
+func (e *Env) typedBy(kind *schema.Kind) *typed {
+	return &typed{
+		provider: &provider{variables: map[string]*types.Type{}, declared: e.host.types, scope: e.host.variable.TypeName(), patches: true},
+		kind:     kind, names: map[*schema.Type]string{}, types: map[string]*schema.Type{}, missed: map[string]*schema.Type{},
+	}
+}
+
 // typedEnv returns an environment in which object has a type.
 func (e *Env) typedEnv(t *typed, hasParams bool) (*cel.Env, error) {
 	libraries, err := e.functions()
@@ -168,7 +172,7 @@ func (e *Env) typedEnv(t *typed, hasParams bool) (*cel.Env, error) {
 	object := t.celType(t.kind.Type())
 	options := append(e.host.variables(object), cel.CustomTypeProvider(t), cel.Variable("variables", e.host.variable), library.JSONPatch())
 	if hasParams {
-		options = append(options, cel.Variable("params", cel.DynType))
+		options = append(options, cel.Variable("params", t.celType(t.param)))
 	}
 	return libraries.Extend(options...)
 }
@@ -176,7 +180,9 @@ func (e *Env) typedEnv(t *typed, hasParams bool) (*cel.Env, error) {
 // typed resolves the types of the fields of one kind.
 type typed struct {
 	*provider
-	kind  *schema.Kind
+	kind *schema.Kind
+	// param is the type of params; nil if it is not known.
+	param *schema.Type
 	names map[*schema.Type]string
 	types map[string]*schema.Type
 	// missed are the types that do not have a field which expressions read, by its name.

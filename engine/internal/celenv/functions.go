@@ -20,11 +20,13 @@ type Function struct {
 	Signatures []string
 	// Doc says what it does; "" if its library does not say.
 	Doc string
+	// receivers are the types of the values of which its forms are called; nil for a form that is called of none.
+	receivers []*types.Type
 }
 
 // Functions returns the functions that expressions may call, sorted by name, without operators.
 func (e *Env) Functions() ([]Function, error) {
-	env, err := e.base()
+	env, err := e.patch()
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +38,12 @@ func (e *Env) Functions() ([]Function, error) {
 		}
 		f := Function{Name: name, Doc: declared[name].Description()}
 		for _, overload := range declared[name].OverloadDecls() {
+			var receiver *types.Type
+			if overload.IsMemberFunction() && len(overload.ArgTypes()) > 0 {
+				receiver = overload.ArgTypes()[0]
+			}
 			f.Member = f.Member || overload.IsMemberFunction()
-			f.Signatures = append(f.Signatures, signature(name, overload))
+			f.Signatures, f.receivers = append(f.Signatures, signature(name, overload)), append(f.receivers, receiver)
 		}
 		found = append(found, f)
 	}

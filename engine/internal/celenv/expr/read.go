@@ -47,6 +47,15 @@ func (e Expr) AsComparison() (a Expr, operator string, b Expr, ok bool) {
 	return Expr{}, "", Expr{}, false
 }
 
+// AsConditional returns the parts of condition ? yes : no.
+func (e Expr) AsConditional() (condition, yes, no Expr, ok bool) {
+	if !e.isCallOf(operators.Conditional) {
+		return Expr{}, Expr{}, Expr{}, false
+	}
+	args := e.args()
+	return args[0], args[1], args[2], true
+}
+
 // Constant returns the value of a constant.
 func (e Expr) Constant() (value any, ok bool) {
 	if e.node == nil || e.node.Kind() != ast.LiteralKind {
