@@ -174,8 +174,7 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 	c.documents[settings.Policies].add(inputs{paths: p.policyPaths()})
 	ofManifests := len(f.diagnostics)
 	given := f.set()
-	given.set.Policies = true
-	policies := given.documents(c, settings.Policies)
+	policies, vacant := given.policies(c)
 	read := len(f.diagnostics)
 	surroundings := f.cluster(c, given)
 	before, problems := f.diagnostics[:ofManifests], f.diagnostics[ofManifests:]
@@ -208,6 +207,15 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 	}
 	set, diagnostics := compile(policies, surroundings, c.options.Engine)
 	a.add(diagnostics...)
+	if source.HasErrors(diagnostics) { // they say what is wrong with what is there
+		return set
+	}
+	for _, p := range vacant {
+		a.unread = true
+		if a.add(tellVacant(p)); !f.checking && (f.inBase == nil || !f.inBase(p.name)) {
+			set = nil
+		}
+	}
 	return set
 }
 

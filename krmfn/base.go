@@ -326,7 +326,7 @@ func (b *base) prepare(p, inBase *Process, given arguments, c *config) error {
 		return err
 	}
 	inBase.Policies = b.placeOperands(p, p.Policies)
-	c.options.AllowEmpty, c.options.Stats, c.options.StatsFile = true, false, ""
+	c.options.AllowEmpty, c.options.AllowNoPolicies, c.options.Stats, c.options.StatsFile = true, true, false, ""
 	c.placed = func(c *config) { b.placeAll(p, c) }
 	c.placed(c)
 	return nil

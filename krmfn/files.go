@@ -13,6 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/input"
+	"github.com/preadmit/preadmit/internal/settings"
 )
 
 // files reads the files that options and arguments name. It reads standard input only once,
@@ -226,6 +227,42 @@ func (s *fileSet) addAny(p path) {
 func (s *fileSet) manifests(paths []path) []*manifest.Stream {
 	s.addAll(paths)
 	return s.parse()
+}
+
+// policies reads the policies of the options, and returns the paths that hold none.
+func (s *fileSet) policies(c *config) (streams []*manifest.Stream, vacant []path) {
+	s.set.Policies = true
+	paths, owner, before := c.documents[settings.Policies].paths, map[string]int{}, len(s.files.diagnostics)
+	isVacant := make([]bool, len(paths))
+	for i, p := range paths {
+		n := len(s.set.Files)
+		s.addAll([]path{p})
+		for _, file := range s.set.Files[n:] {
+			owner[file.Real], isVacant[i] = i, true
+		}
+	}
+	streams = s.parse()
+	for _, stream := range streams {
+		if input.HoldsPolicies(stream) {
+			isVacant[owner[s.files.origins[stream].Real]] = false
+		}
+	}
+	for i, p := range paths {
+		if isVacant[i] && !c.options.AllowNoPolicies && !source.HasErrors(s.files.diagnostics[before:]) {
+			vacant = append(vacant, p)
+		}
+	}
+	return append(streams, c.documents[settings.Policies].inline...), vacant
+}
+
+// codeVacant is the code of paths of policies that hold none.
+const codeVacant = "path-without-policy"
+
+// tellVacant returns the error that a path holds no policies: a gate must not pass because its policies have moved.
+func tellVacant(p path) source.Diagnostic {
+	d := source.Errorf(p.at, codeVacant, "%s: there is no policy", source.Name(p.name))
+	d.Subject, d.Field = p.subject, p.label
+	return d.With("check the path, and give objects of other kinds as context; if there may be no policy, set --allow-no-policies or allowNoPolicies")
 }
 
 // trees reads the mutation trees in the files of paths.

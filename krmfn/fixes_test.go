@@ -126,7 +126,7 @@ var withoutFix = map[string]string{
 	verify-differs verify-refused snapshot-stale test-failed no-tests test-kind test-field test-other-results interrupted mutation difference
 	secret-exposed conversion-missing hidden-copied rendering-not-deterministic`,
 	"its place is no text that can be changed: an option, a path or a whole file": `not-utf8 utf-16 lfs-pointer too-large path-unreadable link-outside
-	webhook-unknown not-rendered no-manifest made-in-cluster no-policies version-nearest plugin-config-invalid old-unused old-missing
+	webhook-unknown not-rendered no-manifest made-in-cluster no-policies path-without-policy version-nearest plugin-config-invalid old-unused old-missing
 	update-only openapi-invalid limit-input-size limit-documents limit-yaml-size limit-messages`,
 	"the mend is another file: a definition, a Namespace, a param or another policy": `schema-missing namespace-assumed api-call-assumed
 	resource-unknown context-failed context-ambiguous context-overridden context-cycle`,

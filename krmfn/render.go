@@ -65,7 +65,7 @@ func (p *Process) mutate(ctx context.Context, c *config, read func(f *files) []*
 // requirePolicies makes an error of the warning that there are no policies if nobody would see it,
 // and nothing else would change the manifests either.
 func (c *config) requirePolicies(diagnostics []source.Diagnostic) {
-	if o := &c.options.Engine; c.givePolicies == "" || o.Normalize || o.WriteNamespace || len(o.AdmissionPlugins) > 0 || c.options.Output == "json" {
+	if o := &c.options.Engine; c.givePolicies == "" || c.options.AllowNoPolicies || o.Normalize || o.WriteNamespace || len(o.AdmissionPlugins) > 0 || c.options.Output == "json" {
 		return
 	}
 	for i, d := range diagnostics {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/preadmit/preadmit/engine"
+	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/cluster"
@@ -42,7 +44,15 @@ func (p *Process) snapshot(ctx context.Context, given arguments) int {
 		return exitInvalid
 	}
 	defer out.close()
-	found, problems := p.gather(ctx, &c, from, out.put)
+	hasPolicies := false
+	found, problems := p.gather(ctx, &c, from, func(s cluster.Stored) error {
+		apiVersion, _ := s.Object["apiVersion"].(string)
+		hasPolicies = hasPolicies || engine.IsPolicyGroup(gvk.Parse(apiVersion, "").Group)
+		return out.put(s)
+	})
+	if paths := c.documents[settings.Dump].paths; len(paths) > 0 && !hasPolicies && !c.options.AllowNoPolicies {
+		problems = append(problems, tellVacant(paths[0]))
+	}
 	if !source.HasErrors(problems) {
 		problems = append(problems, out.commit()...)
 	}

@@ -94,7 +94,7 @@ func (w *workspace) Check(ctx context.Context, buffers map[string]string) *lsp.A
 	}
 	var c config
 	given.apply(&c)
-	c.options.Build, c.options.Output, c.options.AllowEmpty = false, "", true
+	c.options.Build, c.options.Output, c.options.AllowEmpty, c.options.AllowNoPolicies = false, "", true, true
 	results := &engine.Results{}
 	c.observers = append(c.observers, engine.Views(), engine.Judge(), w.results.Restore(), results.Remember())
 	f := p.files(&c)

@@ -169,6 +169,9 @@ func (c *config) readFiles() []message {
 		c.texts[role] = append(c.texts[role], texts...)
 		problems = append(problems, found...)
 	}
+	if c.options.AllowNoPolicies {
+		problems = slices.DeleteFunc(problems, func(m message) bool { return m.code == codeVacant })
+	}
 	return problems
 }
 

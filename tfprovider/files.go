@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/path"
-
 	"github.com/preadmit/preadmit/engine/limit"
 	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
@@ -19,7 +17,7 @@ import (
 func readFiles(patterns []pattern, role settings.Role, reader *input.Reader) (texts []text, problems []message) {
 	set := reader.NewSet()
 	set.Whole, set.Policies = role == settings.OpenAPI, role == settings.Policies || role == settings.Context
-	given := map[string]path.Path{}
+	given, holds := map[string]pattern{}, map[string]bool{}
 	for _, p := range patterns {
 		for _, err := range add(set, p.text) {
 			problems = append(problems, unreadable(p, role, reader, err))
@@ -30,7 +28,7 @@ func readFiles(patterns []pattern, role settings.Role, reader *input.Reader) (te
 		set.Problems = nil
 		for _, f := range set.Files {
 			if _, known := given[f.Real]; !known {
-				given[f.Real] = p.at
+				given[f.Real], holds[p.text] = p, false
 			}
 		}
 	}
@@ -39,12 +37,31 @@ func readFiles(patterns []pattern, role settings.Role, reader *input.Reader) (te
 		files = nil
 		for _, parsed := range set.Parse(manifest.Read) {
 			files = append(files, parsed.File)
+			if len(parsed.Problems) > 0 || input.HoldsPolicies(parsed.Stream) {
+				holds[given[parsed.File.Real].text] = true
+			}
 		}
 	}
 	for _, f := range files {
-		texts = append(texts, text{given[f.Real], f.Name, string(f.Text)})
+		texts = append(texts, text{given[f.Real].at, f.Name, string(f.Text)})
+	}
+	if role == settings.Policies {
+		problems = append(problems, vacant(patterns, holds)...)
 	}
 	return texts, problems
+}
+
+// codeVacant is the code of patterns of policies that match none.
+const codeVacant = "path-without-policy"
+
+// vacant reports the patterns whose files hold no policy: policies may have moved.
+func vacant(patterns []pattern, holds map[string]bool) (problems []message) {
+	for _, p := range patterns {
+		if found, hasFiles := holds[p.text]; hasFiles && !found {
+			problems = append(problems, errorf(p.at, codeVacant, "%s: %s: there is no policy\n\ncheck the path; if there may be no policy, set the option allow_no_policies", p.at, p.text))
+		}
+	}
+	return problems
 }
 
 func unreadable(p pattern, role settings.Role, reader *input.Reader, err error) message {

@@ -30,10 +30,30 @@ func TestReadTogether(t *testing.T) {
 		}
 	}
 	for bytes, want := range map[int]int{12: 0, 11: 1} {
-		c := &config{options: settings.Config{InputLimit: settings.Size(bytes)}}
+		c := &config{options: settings.Config{InputLimit: settings.Size(bytes), AllowNoPolicies: true}}
 		c.files[settings.Manifests], c.files[settings.Policies] = []pattern{{text: filepath.Join(dir, "a.yaml")}}, []pattern{{text: filepath.Join(dir, "b.yaml")}}
 		if problems := c.readFiles(); len(problems) != want {
 			t.Errorf("%d bytes: %v", bytes, problems)
+		}
+	}
+}
+
+// TestVacant reads policies from paths that hold none: they may have moved.
+func TestVacant(t *testing.T) {
+	t.Chdir(t.TempDir())
+	policy := "apiVersion: policies.kyverno.io/v1\nkind: MutatingPolicy\nmetadata: {name: a}\n"
+	writeFiles(t, map[string]string{"policies/a.yaml": policy, "policies/notes.yaml": "a: b\n", "moved/values.yaml": "a: b\n", "moved/pod.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"})
+	for _, allowed := range []bool{false, true} {
+		c := &config{options: settings.Config{AllowNoPolicies: allowed}}
+		c.files[settings.Policies] = []pattern{{text: "policies"}, {text: "moved"}, {text: "policies/*.yaml"}, {text: "moved/v*.yaml"}}
+		c.files[settings.Context] = []pattern{{text: "moved"}}
+		var found []string
+		for _, problem := range c.readFiles() {
+			found = append(found, problem.text())
+		}
+		want := "No Policies [path-without-policy]: : moved: there is no policy\n\ncheck the path; if there may be no policy, set the option allow_no_policies"
+		if got := strings.Join(found, "; "); got != want && !allowed || got != "" && allowed {
+			t.Errorf("allowed %t: %q, want %q", allowed, got, want)
 		}
 	}
 }

@@ -49,6 +49,7 @@ var titles = map[string]string{
 	"limit-input-size":       "Input Too Large",
 	"manifest-defined-twice": "Duplicate Manifest",
 	"no-policies":            "No Policies",
+	codeVacant:               "No Policies",
 	"not-idempotent":         "Policies Not Idempotent",
 	"openapi-invalid":        "Invalid OpenAPI Document",
 	"option-unknown":         "Invalid Option",

@@ -333,6 +333,11 @@ var policies = []Entry{
 		Advice: "No action is needed.",
 	},
 	{
+		Code: "path-without-policy", Severities: errors, Title: "The path holds no policy",
+		Cause:  "A path that an option names for policies has files, but none of them has a policy or a binding, or any other object of a policy language. Policies may have moved, and a check without them would pass. A snapshot of a cluster may have no policies; `preadmit snapshot --from` must find some.",
+		Advice: "Correct the path. Give params, Namespaces and CustomResourceDefinitions as context. If there may be no policy, set --allow-no-policies, allowNoPolicies or allow_no_policies.",
+	},
+	{
 		Code: "no-policies", Severities: warningsOrErrors, Unsure: true, Title: "No policy was given",
 		Cause:  "Neither the options nor the manifests contain a policy, so nothing changes. It is an error for preadmit render without files, because Helm does not show the warnings of post-renderers, for preadmit cmp generate, because Argo CD does not show those of plugins, and for functions of the Terraform provider, unless the option allow_no_policies is set.",
 		Advice: "Give policies with -p, in PREADMIT_POLICIES, or among the manifests. For preadmit render, - names standard input.",

@@ -59,6 +59,14 @@ func (s *Set) Parse(read func(name string, data []byte) (*manifest.Stream, []sou
 	return found
 }
 
+// HoldsPolicies reports whether documents have a policy, or what belongs to one. The description of a cluster says that
+// its policies are there, even if it has none.
+func HoldsPolicies(s *manifest.Stream) bool {
+	return slices.ContainsFunc(s.Documents(), func(d *manifest.Document) bool {
+		return engine.IsPolicyGroup(d.Kind().Group) || d.Kind() == engine.ClusterKind
+	})
+}
+
 // HoldsManifests reports whether a file is one that Parse would not skip.
 func (s *Set) HoldsManifests(f File, read func(name string, data []byte) (*manifest.Stream, []source.Diagnostic)) bool {
 	parsed, kind := s.sift(f, read)

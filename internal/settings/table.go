@@ -293,6 +293,14 @@ var Table = []Option{
 		Target: func(c *Config) any { return &c.AllowEmpty },
 	},
 	{
+		Flag: "allow-no-policies", Field: "allowNoPolicies", Key: "allowNoPolicies", Attribute: "allow_no_policies", Values: switches,
+		Commands: slices.Concat(running, asking),
+		Help:     "accept paths of policies that hold no policy, which is an error otherwise: policies may have moved",
+		AttributeHelp: "Whether to accept files and directories of policies that hold no policy and, for functions, no policies or a policy without a binding, default `false`. " +
+			"Otherwise this is an error, because policies may have moved, and `fileset` of a wrong directory is empty.",
+		Target: func(c *Config) any { return &c.AllowNoPolicies },
+	},
+	{
 		Flag: "ignore", Arg: "GLOB", Commands: reading, Valid: input.CheckIgnored,
 		Help:   "files not to read in directories, a pattern as in .gitignore; files named .preadmitignore hold such patterns, too",
 		Target: func(c *Config) any { return &c.Ignore },
@@ -555,11 +563,6 @@ var Table = []Option{
 	{
 		Attribute: "openapi", Only: Functions, Texts: OpenAPI,
 		AttributeHelp: openAPINote,
-	},
-	{
-		Attribute: "allow_no_policies", Only: Functions, Values: switches,
-		AttributeHelp: "Whether to accept no policies, or a policy without a binding, default `false`. Otherwise this is an error, because `fileset` of a wrong directory is empty.",
-		Target:        func(c *Config) any { return &c.AllowNoPolicies },
 	},
 	{
 		Attribute: "outputs", Only: DataSource, Values: []string{"yaml"},
