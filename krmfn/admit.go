@@ -182,8 +182,7 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 		a.blind = source.HasErrors(f.diagnostics[read:])
 		a.unread, problems = a.blind || source.HasErrors(f.diagnostics[:read]), nil
 	}
-	a.policies = policies
-	a.inputs = slices.Concat(a.inputs, manifests, policies, surroundings)
+	a.policies, a.inputs = policies, slices.Concat(a.inputs, manifests, policies, surroundings)
 	a.add(f.told(c)...)
 	if c.partial && (c.options.Build || slices.ContainsFunc(manifests, holdsManifests)) {
 		c.observers = append(c.observers, engine.Partial())
@@ -206,17 +205,20 @@ func (p *Process) compile(c *config, f *files, a *admission, manifests []*manife
 		compile = p.results.CompileSound
 	}
 	set, diagnostics := compile(policies, surroundings, c.options.Engine)
-	a.add(diagnostics...)
-	if source.HasErrors(diagnostics) { // they say what is wrong with what is there
-		return set
-	}
-	for _, p := range vacant {
-		a.unread = true
-		if a.add(tellVacant(p)); !f.checking && (f.inBase == nil || !f.inBase(p.name)) {
-			set = nil
-		}
+	if a.add(diagnostics...); !source.HasErrors(diagnostics) && f.tellVacant(a, vacant) {
+		return nil
 	}
 	return set
+}
+
+// tellVacant adds the errors about paths without policies, and reports whether they stop the run.
+func (f *files) tellVacant(a *admission, paths []path) (stops bool) {
+	for _, p := range paths {
+		a.add(withoutPolicy(p))
+		a.unread = true
+		stops = stops || !f.checking && (f.inBase == nil || !f.inBase(p.name))
+	}
+	return stops
 }
 
 // choosePlugins selects the plug-ins of a stock server, if the command runs them and nothing names others.

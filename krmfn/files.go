@@ -258,8 +258,8 @@ func (s *fileSet) policies(c *config) (streams []*manifest.Stream, vacant []path
 // codeVacant is the code of paths of policies that hold none.
 const codeVacant = "path-without-policy"
 
-// tellVacant returns the error that a path holds no policies: a gate must not pass because its policies have moved.
-func tellVacant(p path) source.Diagnostic {
+// withoutPolicy returns the error that a path holds no policies: a gate must not pass because its policies have moved.
+func withoutPolicy(p path) source.Diagnostic {
 	d := source.Errorf(p.at, codeVacant, "%s: there is no policy", source.Name(p.name))
 	d.Subject, d.Field = p.subject, p.label
 	return d.With("check the path, and give objects of other kinds as context; if there may be no policy, set --allow-no-policies or allowNoPolicies")

@@ -44,15 +44,7 @@ func (p *Process) snapshot(ctx context.Context, given arguments) int {
 		return exitInvalid
 	}
 	defer out.close()
-	hasPolicies := false
-	found, problems := p.gather(ctx, &c, from, func(s cluster.Stored) error {
-		apiVersion, _ := s.Object["apiVersion"].(string)
-		hasPolicies = hasPolicies || engine.IsPolicyGroup(gvk.Parse(apiVersion, "").Group)
-		return out.put(s)
-	})
-	if paths := c.documents[settings.Dump].paths; len(paths) > 0 && !hasPolicies && !c.options.AllowNoPolicies {
-		problems = append(problems, tellVacant(paths[0]))
-	}
+	found, problems := p.gather(ctx, &c, from, out.put)
 	if !source.HasErrors(problems) {
 		problems = append(problems, out.commit()...)
 	}
@@ -85,7 +77,7 @@ func (p *Process) kubectl(c *config) *cluster.Kubectl {
 	}}
 }
 
-// gather reads the objects of a snapshot. What the server forbids is an error.
+// gather reads the objects of a snapshot. What the server forbids is an error, and so are files without policies.
 func (p *Process) gather(ctx context.Context, c *config, from cluster.Source, put func(cluster.Stored) error) (*cluster.Snapshot, []source.Diagnostic) {
 	if p.StderrIsTerminal {
 		progress := newProgress(p.Stderr, p.Now)
@@ -97,8 +89,16 @@ func (p *Process) gather(ctx context.Context, c *config, from cluster.Source, pu
 			return quiet(s)
 		}
 	}
-	found, err := cluster.Gather(ctx, from, c.wanted(), put)
+	isComplete := len(c.documents[settings.Dump].paths) == 0 || c.options.AllowNoPolicies
+	found, err := cluster.Gather(ctx, from, c.wanted(), func(s cluster.Stored) error {
+		apiVersion, _ := s.Object["apiVersion"].(string)
+		isComplete = isComplete || engine.IsPolicyGroup(gvk.Parse(apiVersion, "").Group)
+		return put(s)
+	})
 	problems := found.Diagnostics
+	if !isComplete {
+		problems = append(problems, withoutPolicy(c.documents[settings.Dump].paths[0]))
+	}
 	if err != nil {
 		problems = append(problems, failedRequest(err))
 	}

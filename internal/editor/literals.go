@@ -7,7 +7,7 @@ import (
 )
 
 // literal matches what is before the brace of an Object.
-var literal = lazyregexp.New(`^(Object(?:\.\w+)*|JSONPatch)$`)
+var literal = lazyregexp.New(`^(?:Object(?:\.\w+)*|JSONPatch)$`)
 
 // brace is a bracket of an expression that is open at the cursor.
 type brace struct {
@@ -43,68 +43,90 @@ func openBraces(before string) []brace {
 
 // readBraces returns the brackets that are open at the end of an expression, and the operand there.
 func readBraces(before string) (open []brace, operand string) {
-	open = []brace{{text: before}}
-	start, from := 0, -1 // from is where the operand begins that goes on; -1 if none does
-	operandAt := func(end int) string {
-		if from < 0 {
-			return ""
-		}
-		return strings.TrimSpace(before[from:end])
-	}
+	r := braces{text: before, open: []brace{{text: before}}, from: -1}
 	for i := 0; i < len(before); i++ {
-		last := &open[len(open)-1]
+		last := &r.open[len(r.open)-1]
 		switch char := before[i]; char {
 		case '"', '\'':
-			if from < 0 {
-				from = i
+			if r.from < 0 {
+				r.from = i
 			}
 			end := endOfText(before, i)
 			if end < 0 {
 				last.tail, last.quote = before[i+1:], before[i:i+1]
-				return open, ""
+				return r.open, ""
 			}
 			i = end
 		case '{', '[', '(':
-			b := brace{opening: char, operand: operandAt(i), text: before[i+1:], from: from}
-			if match := literal().FindStringSubmatch(b.operand); match != nil && char == '{' {
-				b.of = match[1]
-			}
-			if from < 0 {
-				b.from = i
-			}
-			open, start, from = append(open, b), i+1, -1
+			r.enter(i)
 		case '}', ']', ')':
-			if from = i; len(open) > 1 {
-				from, open = last.from, open[:len(open)-1]
-			}
-			start = i // what is closed is no name
+			r.leave(i)
 		case ',':
-			last.field, start, from = "", i+1, -1
+			last.field, r.start, r.from = "", i+1, -1
 		case ':':
 			if last.field == "" {
-				last.field = strings.Trim(strings.TrimSpace(before[start:i]), "\"'")
-				start = i + 1
+				last.field = strings.Trim(strings.TrimSpace(before[r.start:i]), "\"'")
+				r.start = i + 1
 			}
-			from = -1
-		case '.', ' ', '\t', '\r', '\n':
-		case '?':
-			if i == 0 || before[i-1] != '.' {
-				from = -1
-			}
+			r.from = -1
 		case '/':
-			if from = -1; strings.HasPrefix(before[i:], "//") {
+			if r.from = -1; strings.HasPrefix(before[i:], "//") {
 				i += strings.IndexByte(before[i:]+"\n", '\n') // a comment
 			}
 		default:
-			if !isWord(rune(char)) || char == '-' {
-				from = -1
-			} else if from < 0 || isApart(before[from:i]) {
-				from = i
-			}
+			r.step(i)
 		}
 	}
-	open[len(open)-1].tail = before[min(start, len(before)):]
-	return open, operandAt(len(before))
+	r.open[len(r.open)-1].tail = before[min(r.start, len(before)):]
+	return r.open, r.operand(len(before))
+}
+
+// braces goes over an expression.
+type braces struct {
+	text string
+	open []brace
+	// start is where begins what follows the last comma, colon or bracket, and from where the operand begins that
+	// goes on; -1 if none does.
+	start, from int
+}
+
+// operand returns the operand before a place.
+func (r *braces) operand(end int) string {
+	if r.from < 0 {
+		return ""
+	}
+	return strings.TrimSpace(r.text[r.from:end])
+}
+
+// enter goes over a bracket that opens.
+func (r *braces) enter(i int) {
+	b := brace{opening: r.text[i], operand: r.operand(i), text: r.text[i+1:], from: r.from}
+	if literal().MatchString(b.operand) && b.opening == '{' {
+		b.of = b.operand
+	}
+	if r.from < 0 {
+		b.from = i
+	}
+	r.open, r.start, r.from = append(r.open, b), i+1, -1
+}
+
+// leave goes over a bracket that closes.
+func (r *braces) leave(i int) {
+	if r.from = i; len(r.open) > 1 {
+		r.from, r.open = r.open[len(r.open)-1].from, r.open[:len(r.open)-1]
+	}
+	r.start = i // what is closed is no name
+}
+
+// step goes over a character of a name or of an operator.
+func (r *braces) step(i int) {
+	switch char := r.text[i]; {
+	case strings.IndexByte(". \t\r\n", char) >= 0, char == '?' && i > 0 && r.text[i-1] == '.':
+	case !isWord(rune(char)) || char == '-':
+		r.from = -1
+	case r.from < 0 || isApart(r.text[r.from:i]):
+		r.from = i
+	}
 }
 
 // isApart reports whether a name that follows a text does not belong to it.
