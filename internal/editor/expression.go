@@ -25,7 +25,7 @@ var (
 	// element matches one name of a chain, with an index or a key in brackets.
 	element = lazyregexp.New(`\w+|\["[^"]*"\]|\['[^']*'\]|\[[^\[\]]*\]`)
 	// macro matches a macro that declares a name, or two names, for what it goes over.
-	macro = lazyregexp.New(`^(.*)\.(?:(?:all|exists|exists_one|existsOne|map|filter|sortBy|optMap|optFlatMap)|(transform(?:List|Map|MapEntry)))$`)
+	macro = lazyregexp.New(`(?s)^(.*)\.(?:(?:all|exists|exists_one|existsOne|map|filter|sortBy|optMap|optFlatMap)|(transform(?:List|Map|MapEntry)))$`)
 	// declaring matches the names that a macro declares.
 	declaring = lazyregexp.New(`^\s*([A-Za-z_]\w*)\s*,(?:\s*([A-Za-z_]\w*)\s*,)?`)
 )
