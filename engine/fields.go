@@ -22,6 +22,8 @@ type Field struct {
 	Name string
 	// Type is the type of the field: "string", "list of objects", "map of strings" ….
 	Type string
+	// Doc says what the field is; "" if that is not known.
+	Doc string
 }
 
 // Schemas has the kinds that are known, with their fields, for editors. A nil Schemas knows none.
@@ -46,7 +48,11 @@ func (k *Results) Schemas(context []*manifest.Stream, options Options) *Schemas 
 // names of fields and keys of maps; the items of a list are at the path of the list. The result is
 // empty if the kind is unknown, or if the value at the path has no named fields.
 func (s *Schemas) Fields(kind gvk.Kind, path ...string) []Field {
-	return fieldsIn(itemOf(s.at(kind, path)))
+	fields := fieldsIn(itemOf(s.at(kind, path)))
+	for i := range fields {
+		fields[i].Doc = s.DocAt(kind, append(slices.Clone(path), fields[i].Name)...)
+	}
+	return fields
 }
 
 func fieldsIn(t *schema.Type) (fields []Field) {
@@ -54,7 +60,7 @@ func fieldsIn(t *schema.Type) (fields []Field) {
 		return nil
 	}
 	for _, f := range t.Fields {
-		fields = append(fields, Field{f.Name, describe(f.Type)})
+		fields = append(fields, Field{f.Name, describe(f.Type), t.Description(f.Name)})
 	}
 	return fields
 }
@@ -62,6 +68,21 @@ func fieldsIn(t *schema.Type) (fields []Field) {
 // TypeAt returns the type of the value at a path in objects of a kind, in the words of Field; "" if it is
 // unknown.
 func (s *Schemas) TypeAt(kind gvk.Kind, path ...string) string { return describe(s.at(kind, path)) }
+
+// DocAt says what the field at a path in objects of a kind is; "" if that is not known.
+func (s *Schemas) DocAt(kind gvk.Kind, path ...string) string {
+	last := len(path) - 1
+	if last < 0 {
+		return ""
+	}
+	if doc := itemOf(s.at(kind, path[:last])).Description(path[last]); doc != "" || !isPolicyKind(kind) {
+		return doc
+	}
+	if i := slices.Index(path, "preconditions"); i == 2 && kind.Group == "kyverno.io" {
+		path = append(slices.Clone(typedConditions), path[i+1:]...)
+	}
+	return policydoc.Description(kind.Kind, path...)
+}
 
 // Values returns the values that a field may have, or the items of its list: those of an enumeration, and
 // those of a boolean.
@@ -101,12 +122,15 @@ func (s *Schemas) typeOf(kind gvk.Kind) *schema.Type {
 	if known := s.set.schemas.Lookup(kind); known != nil {
 		return known.Type()
 	}
-	for _, k := range policydoc.Kinds() {
-		if k.Group == kind.Group && k.Kind == kind.Kind {
-			return policydoc.TypeOf(kind.Kind)
-		}
+	if isPolicyKind(kind) {
+		return policydoc.TypeOf(kind.Kind)
 	}
 	return nil
+}
+
+// isPolicyKind reports whether a kind is one of Kyverno's or Gatekeeper's policies, in any version.
+func isPolicyKind(kind gvk.Kind) bool {
+	return slices.ContainsFunc(policydoc.Kinds(), func(k gvk.Kind) bool { return k.Group == kind.Group && k.Kind == kind.Kind })
 }
 
 // Kinds returns all kinds that have a resource, sorted.

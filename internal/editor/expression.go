@@ -418,7 +418,7 @@ func (sc *scope) fields(n named) []Item {
 	for _, kind := range n.kinds {
 		for _, f := range sc.state.Schemas.Fields(kind, n.path...) {
 			if !seen[f.Name] {
-				items = append(items, Item{Kind: FieldItem, Name: f.Name, Detail: f.Type})
+				items = append(items, Item{Kind: FieldItem, Name: f.Name, Detail: f.Type, Doc: f.Doc})
 			}
 			seen[f.Name] = true
 		}
@@ -477,6 +477,24 @@ func (sc *scope) typeOf(n named) string {
 	return ""
 }
 
+// docOf says what the field is that an operand ends with; "" if that is not known.
+func (sc *scope) docOf(chain string, n named) string {
+	for _, kind := range n.kinds {
+		if doc := sc.state.Schemas.DocAt(kind, n.path...); doc != "" {
+			return doc
+		}
+	}
+	if match := member().FindStringSubmatchIndex(chain); match != nil {
+		v, _ := sc.value(chain[:match[0]])
+		for _, f := range v.Fields {
+			if f.Name == chain[match[2]:] {
+				return f.Doc
+			}
+		}
+	}
+	return ""
+}
+
 // completeExpression lists what can be written in an expression.
 func (s *State) completeExpression(l *lines, e expression) Completion {
 	sc := s.scopeOf(l)
@@ -528,7 +546,7 @@ func (sc *scope) members(of string) []Item {
 			items[i].Detail = f.Type
 			continue
 		}
-		items = append(items, Item{Kind: FieldItem, Name: f.Name, Detail: f.Type})
+		items = append(items, Item{Kind: FieldItem, Name: f.Name, Detail: f.Type, Doc: f.Doc})
 	}
 	switch {
 	case !ok:

@@ -36,25 +36,26 @@ func (s *State) Hover(text string, at source.Position) string {
 	if match := entry().FindStringSubmatch(l.all[l.line]); match != nil {
 		name := strings.Trim(match[2], `"'`)
 		if k, ok := l.keyBelow(match[1]); ok {
-			if t := s.typeOfKey(&l, k, name); t != "" {
-				parts = append(parts, fmt.Sprintf("`%s`: %s", strings.Join(append(k.path, name), "."), t))
+			if t, doc := s.typeOfKey(&l, k, name); t != "" {
+				parts = append(parts, strings.TrimSpace(fmt.Sprintf("`%s`: %s\n\n%s", strings.Join(append(k.path, name), "."), t, doc)))
 			}
 		}
 	}
 	return strings.Join(append(parts, s.changesAt(&l, at)...), "\n\n")
 }
 
-// typeOfKey returns the type of the value of a key; "" if it is unknown.
-func (s *State) typeOfKey(l *lines, k key, name string) string {
-	if t := s.Schemas.TypeAt(k.kind, append(k.path, name)...); t != "" {
-		return t
+// typeOfKey returns the type of the value of a key, and what it is; "" if that is unknown.
+func (s *State) typeOfKey(l *lines, k key, name string) (of, doc string) {
+	path := append(k.path, name)
+	if of = s.Schemas.TypeAt(k.kind, path...); of != "" {
+		return of, s.Schemas.DocAt(k.kind, path...)
 	}
 	for _, item := range s.fieldsAt(l, k) {
 		if item.Name == withoutAnchor(name) {
-			return item.Detail
+			return item.Detail, item.Doc
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // toWordEnd moves the cursor to the end of the word that it is in.
@@ -122,7 +123,7 @@ func (sc *scope) describePointer(l *lines, b brace) string {
 	}
 	n := named{kinds: sc.patched(), path: namesIn(strings.TrimPrefix(b.tail, "/"))}
 	if of := sc.typeOf(n); of != "" {
-		return fmt.Sprintf("`%s`: %s", b.tail, of) + sc.state.examples(l, n)
+		return strings.TrimSpace(fmt.Sprintf("`%s`: %s\n\n%s", b.tail, of, sc.docOf("", n))) + sc.state.examples(l, n)
 	}
 	return ""
 }
@@ -156,10 +157,11 @@ func describeFunction(language string, f engine.Function) string {
 
 // describe describes what a chain of names leads to.
 func (sc *scope) describe(l *lines, chain string) string {
-	n, doc := sc.resolve(chain), ""
+	n := sc.resolve(chain)
 	item, ok := sc.itemAt(chain)
-	if ok && item.Doc != "" {
-		doc = "\n\n" + item.Doc
+	doc := cmp.Or(item.Doc, sc.docOf(chain, n))
+	if doc != "" {
+		doc = "\n\n" + doc
 	}
 	v, _ := sc.value(chain)
 	if of := cmp.Or(v.Type, sc.typeOf(n), item.Detail); of != "" {

@@ -247,7 +247,7 @@ func (s *State) located(l *lines, before string) named {
 func (s *State) describeLocation(l *lines, before string) string {
 	sc, n := &scope{state: s}, s.located(l, before)
 	if of := sc.typeOf(n); of != "" {
-		return fmt.Sprintf("`%s`: %s", strings.Join(n.path, "."), of) + s.examples(l, n)
+		return strings.TrimSpace(fmt.Sprintf("`%s`: %s\n\n%s", strings.Join(n.path, "."), of, sc.docOf("", n))) + s.examples(l, n)
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package policydoc
 
 import (
 	_ "embed" // for the definitions
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -37,6 +38,29 @@ var typesByKind = sync.OnceValue(func() map[string]func() *schema.Type {
 	}
 	return types
 })
+
+// descriptionsJSON has what the definitions say about their fields, by the kind and the path; crds/main.go writes it. Only
+// editors ask for it.
+//
+//go:embed descriptions.json
+var descriptionsJSON []byte
+
+var descriptions = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	if err := json.Unmarshal(descriptionsJSON, &all); err != nil {
+		panic(fmt.Sprintf("policydoc: the embedded descriptions cannot be read: %v", err))
+	}
+	return all
+})
+
+// Description says what the field at a path in policies of a kind of Kyverno or Gatekeeper is; "" if that is not known.
+// The items of a list are at the path of the list.
+func Description(kind string, path ...string) string {
+	if of, ok := aliases[kind]; ok {
+		kind = of
+	}
+	return descriptions()[strings.Join(append([]string{kind}, path...), ".")]
+}
 
 // typeIn returns the type of a definition. A test checks the definition, because that takes as long
 // as reading it.

@@ -11,7 +11,7 @@
 //
 // The files in order: type.go, kind.go, registry.go; compact.go (the embedded text), openapi.go
 // (OpenAPI documents), crd.go (custom resource definitions), lifecycle.go (deprecated and removed versions), enums.go
-// (enumerated values); strict.go and gonames.go (strict decoding);
+// (enumerated values), descriptions.go (what fields are, for editors); strict.go and gonames.go (strict decoding);
 // atoms.go, violation.go, plain.go and merge.go (merging).
 package schema
 

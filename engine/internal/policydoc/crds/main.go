@@ -1,11 +1,11 @@
 // Crds writes the CustomResourceDefinitions of policies that package policydoc embeds: one version
 // of each, without descriptions and without the schema of the status. The first one is ClusterPolicy
-// without the schemas of otherRules.
+// without the schemas of otherRules. The descriptions of the fields are in another file.
 //
-//	go run . KYVERNO GATEKEEPER FILE
+//	go run . KYVERNO GATEKEEPER DIRECTORY
 //
 // The arguments are the directories of the modules of Kyverno and Gatekeeper, which are under the
-// Apache License 2.0, and the file to write; the script generate finds the modules.
+// Apache License 2.0, and the directory to write to; the script generate finds the modules.
 package main
 
 import (
@@ -27,7 +27,7 @@ const (
 
 func main() {
 	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: go run . KYVERNO GATEKEEPER FILE")
+		fmt.Fprintln(os.Stderr, "usage: go run . KYVERNO GATEKEEPER DIRECTORY")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
@@ -38,6 +38,7 @@ func main() {
 
 func run(kyverno, gatekeeper, to string) error {
 	var all []byte
+	descriptions := map[string]string{}
 	for _, file := range []string{
 		filepath.Join(kyverno, ofRules+"clusterpolicies.yaml"),
 		filepath.Join(kyverno, ofKyverno+"mutatingpolicies.yaml"),
@@ -52,7 +53,7 @@ func run(kyverno, gatekeeper, to string) error {
 		if err != nil {
 			return err
 		}
-		definition, err := compact(file, data)
+		definition, err := compact(file, data, descriptions)
 		if err != nil {
 			return err
 		}
@@ -68,11 +69,19 @@ func run(kyverno, gatekeeper, to string) error {
 		}
 		all = append(append(all, definition...), '\n')
 	}
-	return os.WriteFile(to, all, 0o644)
+	text, err := json.MarshalIndent(descriptions, "", "")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(to, "descriptions.json"), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(to, "crds.json"), all, 0o644)
 }
 
-// compact returns a definition with what is needed to check documents, on one line.
-func compact(file string, data []byte) ([]byte, error) {
+// compact returns a definition with what is needed to check documents, on one line. It adds the descriptions of the
+// fields, by the kind and their path.
+func compact(file string, data []byte, descriptions map[string]string) ([]byte, error) {
 	stream, diagnostics := manifest.Read(file, data)
 	if len(diagnostics) > 0 || len(stream.Documents()) != 1 {
 		return nil, fmt.Errorf("%s is not one definition: %v", file, diagnostics)
@@ -82,9 +91,9 @@ func compact(file string, data []byte) ([]byte, error) {
 	versions, _ := spec["versions"].([]any)
 	version := newest(versions)
 	schema := part(part(version, "schema"), "openAPIV3Schema")
-	strip(schema)
-	part(schema, "properties")["status"] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
 	names := part(spec, "names")
+	part(schema, "properties")["status"] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
+	strip(schema, fmt.Sprint(names["kind"]), descriptions)
 	return json.Marshal(map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"spec": map[string]any{
@@ -126,7 +135,7 @@ func sameAsPolicy(definition []byte, file string) error {
 	if err != nil {
 		return err
 	}
-	other, err := compact(file, data)
+	other, err := compact(file, data, map[string]string{})
 	if err != nil {
 		return err
 	}
@@ -158,18 +167,22 @@ func part(object map[string]any, key string) map[string]any {
 	return value
 }
 
-// strip removes the descriptions from a schema, which may be missing.
-func strip(schema map[string]any) {
+// strip moves the descriptions out of a schema, which may be missing, to its path. The items of a list are at the path
+// of the list.
+func strip(schema map[string]any, path string, descriptions map[string]string) {
 	if schema == nil {
 		return
 	}
+	if text, _ := schema["description"].(string); text != "" && descriptions[path] == "" {
+		descriptions[path] = text
+	}
 	delete(schema, "description")
-	for _, property := range part(schema, "properties") {
+	for name, property := range part(schema, "properties") {
 		if property, ok := property.(map[string]any); ok {
-			strip(property)
+			strip(property, path+"."+name, descriptions)
 		}
 	}
 	for _, key := range []string{"items", "additionalProperties"} {
-		strip(part(schema, key))
+		strip(part(schema, key), path, descriptions)
 	}
 }

@@ -88,11 +88,7 @@ type file struct {
 
 func archive(files []file) ([]byte, error) {
 	var archive bytes.Buffer
-	compressor, err := gzip.NewWriterLevel(&archive, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	writer := tar.NewWriter(compressor)
+	writer := tar.NewWriter(&archive)
 	for _, f := range files {
 		header := &tar.Header{Name: f.name, Mode: 0o644, Size: int64(len(f.data)), Format: tar.FormatUSTAR}
 		if err := writer.WriteHeader(header); err != nil {
@@ -105,10 +101,7 @@ func archive(files []file) ([]byte, error) {
 	if err := writer.Close(); err != nil {
 		return nil, err
 	}
-	if err := compressor.Close(); err != nil {
-		return nil, err
-	}
-	return archive.Bytes(), nil
+	return compressed(archive.Bytes())
 }
 
 const discoveryName = "api-resources.json"

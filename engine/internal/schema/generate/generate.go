@@ -6,7 +6,7 @@
 // renews them. An archive holds the documents, without descriptions, of what a server with default feature
 // gates serves.
 //
-// The files in order: generate.go (the files), archive.go (the archives), gotypes.go (the tables of
+// The files in order: generate.go (the files), archive.go (the archives), descriptions.go (what fields are), gotypes.go (the tables of
 // Go types), text.go (the compact text).
 package generate
 
@@ -25,7 +25,7 @@ const (
 )
 
 // Renew writes new archives of minor versions of Kubernetes, from the directories of the module
-// k8s.io/kubernetes. Without such it writes the texts, from the archives. It runs in the directory of
+// k8s.io/kubernetes, and the descriptions of the fields in the default version. Without such it writes the texts, from the archives. It runs in the directory of
 // package schema.
 func Renew(modules map[int]string) error {
 	for minor, dir := range modules {
@@ -34,6 +34,16 @@ func Renew(modules map[int]string) error {
 			return err
 		}
 		if err := os.WriteFile(fmt.Sprintf(archivePath, minor), archive, 0o644); err != nil {
+			return err
+		}
+		if minor != release.Default {
+			continue
+		}
+		descriptions, err := described(os.DirFS(dir), minor)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(descriptionsPath, descriptions, 0o644); err != nil {
 			return err
 		}
 	}

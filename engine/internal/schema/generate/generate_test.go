@@ -2,6 +2,7 @@ package generate
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -55,6 +56,21 @@ func TestPack(t *testing.T) {
 	})
 	if err != nil || len(want) > 0 {
 		t.Errorf("missing %v, error %v", want, err)
+	}
+}
+
+func TestDescribed(t *testing.T) {
+	all := map[string]string{}
+	for _, document := range []string{
+		`{"components": {"schemas": {"io.a.Pod": {"description": "not a field", "properties": {"spec": {"description": "what it is", "allOf": [{}]}, "kind": {"type": "string"}}}}}}`,
+		`{"components": {"schemas": {"io.a.Pod": {"properties": {"spec": {"description": "the same type again"}}}}}}`,
+	} {
+		if err := describe([]byte(document), all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := map[string]string{"io.a.Pod.spec": "what it is"}; !maps.Equal(all, want) {
+		t.Errorf("%v, want %v", all, want)
 	}
 }
 
