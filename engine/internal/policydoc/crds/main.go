@@ -39,16 +39,7 @@ func main() {
 func run(kyverno, gatekeeper, to string) error {
 	var all []byte
 	descriptions := map[string]string{}
-	for _, file := range []string{
-		filepath.Join(kyverno, ofRules+"clusterpolicies.yaml"),
-		filepath.Join(kyverno, ofKyverno+"mutatingpolicies.yaml"),
-		filepath.Join(kyverno, ofKyverno+"policyexceptions.yaml"),
-		filepath.Join(gatekeeper, ofGatekeeper+"assign-customresourcedefinition.yaml"),
-		filepath.Join(gatekeeper, ofGatekeeper+"assignmetadata-customresourcedefinition.yaml"),
-		filepath.Join(gatekeeper, ofGatekeeper+"modifyset-customresourcedefinition.yaml"),
-		filepath.Join(gatekeeper, ofGatekeeper+"assignimage-customresourcedefinition.yaml"),
-		filepath.Join(gatekeeper, ofGatekeeper+"config-customresourcedefinition.yaml"),
-	} {
+	for _, file := range files(kyverno, gatekeeper) {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return err
@@ -69,14 +60,28 @@ func run(kyverno, gatekeeper, to string) error {
 		}
 		all = append(append(all, definition...), '\n')
 	}
+	if err := os.WriteFile(filepath.Join(to, "crds.json"), all, 0o644); err != nil {
+		return err
+	}
 	text, err := json.MarshalIndent(descriptions, "", "")
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(to, "descriptions.json"), append(text, '\n'), 0o644); err != nil {
-		return err
+	return os.WriteFile(filepath.Join(to, "descriptions.json"), append(text, '\n'), 0o644)
+}
+
+// files are the files of the definitions in the modules.
+func files(kyverno, gatekeeper string) []string {
+	return []string{
+		filepath.Join(kyverno, ofRules+"clusterpolicies.yaml"),
+		filepath.Join(kyverno, ofKyverno+"mutatingpolicies.yaml"),
+		filepath.Join(kyverno, ofKyverno+"policyexceptions.yaml"),
+		filepath.Join(gatekeeper, ofGatekeeper+"assign-customresourcedefinition.yaml"),
+		filepath.Join(gatekeeper, ofGatekeeper+"assignmetadata-customresourcedefinition.yaml"),
+		filepath.Join(gatekeeper, ofGatekeeper+"modifyset-customresourcedefinition.yaml"),
+		filepath.Join(gatekeeper, ofGatekeeper+"assignimage-customresourcedefinition.yaml"),
+		filepath.Join(gatekeeper, ofGatekeeper+"config-customresourcedefinition.yaml"),
 	}
-	return os.WriteFile(filepath.Join(to, "crds.json"), all, 0o644)
 }
 
 // compact returns a definition with what is needed to check documents, on one line. It adds the descriptions of the
