@@ -150,7 +150,9 @@ func (l *lines) variableAt() string {
 // Kyverno.
 func (l *lines) usedBefore() string {
 	if match := used().FindStringSubmatch(l.before); match != nil {
-		return match[1]
+		if e, ok := l.expressionAt(); ok && !isText(e.before) {
+			return match[1]
+		}
 	}
 	if query, start, ok := l.queryAt(); ok && start >= 0 {
 		if name := operandQuery().FindString(query); IsIdentifier(name) && !slices.ContainsFunc(ruleRoots, func(item Item) bool { return item.Name == name }) {
@@ -163,16 +165,16 @@ func (l *lines) usedBefore() string {
 // declaresIn returns the line of the key above a line that belongs to the variables of a policy, or to a context
 // of Kyverno.
 func (l *lines) declaresIn(line int) (header int, ok bool) {
-	indent := indentOf(l.all[line])
+	indent, isOfItem := indentOf(l.all[line]), strings.HasPrefix(strings.TrimSpace(l.all[line]), "-")
 	for i := line - 1; i >= l.begin; i-- {
 		text := l.all[i]
 		isItem := strings.HasPrefix(strings.TrimSpace(text), "-")
-		if strings.TrimSpace(text) == "" || indentOf(text) > indent || indentOf(text) == indent && (isItem || !strings.HasPrefix(strings.TrimSpace(l.all[line]), "-")) {
+		if strings.TrimSpace(text) == "" || indentOf(text) > indent || indentOf(text) == indent && (isItem || !isOfItem) {
 			continue
 		}
 		isHeader := slices.Contains([]string{"variables:", "context:"}, strings.TrimSpace(text[keyColumn(text):]))
 		if isItem && !isHeader {
-			indent = indentOf(text)
+			indent, isOfItem = indentOf(text), true
 			continue
 		}
 		return i, isHeader

@@ -41,6 +41,12 @@ func openBraces(before string) []brace {
 	return open
 }
 
+// isText reports whether a part of an expression ends in a text in quotes.
+func isText(before string) bool {
+	open := openBraces(before)
+	return open[len(open)-1].quote != ""
+}
+
 // readBraces returns the brackets that are open at the end of an expression, and the operand there.
 func readBraces(before string) (open []brace, operand string) {
 	r := braces{text: before, open: []brace{{text: before}}, from: -1}
