@@ -117,6 +117,20 @@ func Rename(text string, at source.Position) (places []source.Position, name str
 	return places, name
 }
 
+// Unusable says why the variable at a position cannot get a name; "" if it can.
+func Unusable(text string, at source.Position, name string) string {
+	if !IsIdentifier(name) {
+		return "the name of a variable has letters, digits and _, and begins with no digit"
+	}
+	if slices.Contains([]string{"false", "in", "null", "true"}, name) {
+		return name + " is a word of expressions"
+	}
+	if l, ok := linesAt(text, at); ok && name != l.variableAt() && slices.ContainsFunc(l.variablePlaces(name), func(p place) bool { return p.declares }) {
+		return "there is another variable " + name
+	}
+	return ""
+}
+
 var (
 	// used matches a use of a variable that ends the text.
 	used = lazyregexp.New(`\bvariables\.(\w+)$`)

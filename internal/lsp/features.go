@@ -171,8 +171,8 @@ func (s *server) Rename(_ context.Context, p *protocol.RenameParams) (*protocol.
 	if !ok {
 		return nil, nil
 	}
-	if !editor.IsIdentifier(p.NewName) {
-		return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidParams.Code, "the name of a variable has letters, digits and _, and begins with no digit")
+	if why := editor.Unusable(a.text.content, a.at, p.NewName); why != "" {
+		return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidParams.Code, why)
 	}
 	ranges, _ := s.renamed(a)
 	if len(ranges) == 0 {
