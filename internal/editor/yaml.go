@@ -38,6 +38,9 @@ type lines struct {
 	begin, end int
 }
 
+// byteOrderMark may begin a text.
+const byteOrderMark = "\ufeff"
+
 func linesAt(text string, at source.Position) (lines, bool) {
 	all := strings.Split(text, "\n")
 	if at.Line < 1 || at.Line > len(all) {
@@ -52,7 +55,8 @@ func linesAt(text string, at source.Position) (lines, bool) {
 		}
 		column++
 	}
-	l := lines{all: all, line: at.Line - 1, before: before}
+	all[0] = strings.TrimPrefix(all[0], byteOrderMark)
+	l := lines{all: all, line: at.Line - 1, before: strings.TrimPrefix(before, byteOrderMark)}
 	l.begin, l.end = documentAround(all, l.line)
 	return l, true
 }

@@ -9,7 +9,6 @@ import (
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
-	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/editor"
 )
@@ -194,8 +193,7 @@ func (s *server) DocumentSymbol(_ context.Context, p *protocol.DocumentSymbolPar
 	if b == nil {
 		return symbols, nil
 	}
-	stream, _ := manifest.Read("", []byte(b.text.content)) // its problems are among the findings
-	documents := stream.Documents()
+	documents := editor.Documents(b.text.content)
 	for i, d := range documents {
 		object := editor.ObjectOf(d)
 		from, to := b.text.offsetOf(object.At), len(b.text.content)
