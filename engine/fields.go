@@ -105,7 +105,8 @@ func (s *Schemas) at(kind gvk.Kind, path []string) *schema.Type {
 	t := s.typeOf(kind)
 	for i, name := range path {
 		t = itemOf(t).FieldType(name)
-		if isConditions := name == "preconditions" || name == "conditions" && i > 0 && path[i-1] == "deny"; isConditions && kind.Group == "kyverno.io" && len(t.FieldNames()) == 0 {
+		isConditions := name == "preconditions" || name == "conditions" && i > 0 && path[i-1] == "deny"
+		if isConditions && kind.Group == "kyverno.io" && len(t.FieldNames()) == 0 {
 			t = s.at(kind, typedConditions)
 		}
 	}
@@ -237,8 +238,8 @@ func (s *Schemas) Value(at Place, expression string) (v Value, ok bool) {
 		return v, false
 	}
 	place := celenv.Place{Kind: s.set.schemas.Lookup(at.Kind), Param: s.typeOf(at.Param), Loops: at.Loops}
-	for _, variable := range at.Variables {
-		place.Variables = append(place.Variables, Local{Name: variable.Name, Expression: s.branchFor(at.Kind, variable.Expression)})
+	for _, v := range at.Variables {
+		place.Variables = append(place.Variables, Local{Name: v.Name, Expression: s.branchFor(at.Kind, v.Expression)})
 	}
 	known, ok, err := s.cel(at.Group).Value(place, expression)
 	if err != nil || !ok {

@@ -262,7 +262,8 @@ const codeVacant = "path-without-policy"
 func withoutPolicy(p path) source.Diagnostic {
 	d := source.Errorf(p.at, codeVacant, "%s: there is no policy", source.Name(p.name))
 	d.Subject, d.Field = p.subject, p.label
-	return d.With("check the path, and give objects of other kinds as context; if there may be no policy, set --allow-no-policies or allowNoPolicies")
+	return d.With("check the path, and give objects of other kinds as context; " +
+		"if there may be no policy, set --allow-no-policies or allowNoPolicies")
 }
 
 // trees reads the mutation trees in the files of paths.

@@ -58,7 +58,8 @@ const codeVacant = "path-without-policy"
 func vacant(patterns []pattern, holds map[string]bool) (problems []message) {
 	for _, p := range patterns {
 		if found, hasFiles := holds[p.text]; hasFiles && !found {
-			problems = append(problems, errorf(p.at, codeVacant, "%s: %s: there is no policy\n\ncheck the path; if there may be no policy, set the option allow_no_policies", p.at, p.text))
+			problems = append(problems, errorf(p.at, codeVacant, "%s: %s: there is no policy\n\n"+
+				"check the path; if there may be no policy, set the option allow_no_policies", p.at, p.text))
 		}
 	}
 	return problems

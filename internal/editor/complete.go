@@ -86,8 +86,8 @@ func (s *State) completeKey(l *lines, k key) []Item {
 	return l.withColons(items)
 }
 
-// fieldsAt lists the fields at a key. Where no kind declares any, they are those that the workspace has there. Below a strategic merge patch or a mutation tree they are those of the kinds that the
-// rule matches.
+// fieldsAt lists the fields at a key. Where no kind declares any, they are those that the workspace has there. Below
+// a strategic merge patch or a mutation tree they are those of the kinds that the rule matches.
 func (s *State) fieldsAt(l *lines, k key) []Item {
 	n, isPatch := s.inPatch(k.kind, k.path, func() []map[string]any {
 		return trail(l.read(strings.TrimSuffix(l.before, k.word)+cursorMark+": "), cursorMark)

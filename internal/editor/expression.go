@@ -644,7 +644,8 @@ var kyvernoRoots = []Item{
 func functionItems(functions []engine.Function) []Item {
 	var items []Item
 	for _, f := range functions {
-		items = append(items, Item{Kind: FunctionItem, Name: f.Name, Detail: f.Signatures[0], Doc: strings.TrimSpace(f.Doc + "\n" + strings.Join(f.Signatures[1:], "\n"))})
+		doc := strings.TrimSpace(f.Doc + "\n" + strings.Join(f.Signatures[1:], "\n"))
+		items = append(items, Item{Kind: FunctionItem, Name: f.Name, Detail: f.Signatures[0], Doc: doc})
 	}
 	return items
 }
@@ -659,6 +660,9 @@ var memberMacros = []Item{
 	{Kind: FunctionItem, Name: "exists_one", Detail: "list.exists_one(item, condition) -> bool", Doc: "whether the condition is true for exactly one item"},
 	{Kind: FunctionItem, Name: "map", Detail: "list.map(item, value) -> list", Doc: "the values for all items"},
 	{Kind: FunctionItem, Name: "filter", Detail: "list.filter(item, condition) -> list", Doc: "the items for which the condition is true"},
-	{Kind: FunctionItem, Name: "optMap", Detail: "optional.optMap(item, value) -> optional", Doc: "the value made of what is there, if anything is"},
-	{Kind: FunctionItem, Name: "optFlatMap", Detail: "optional.optFlatMap(item, optional) -> optional", Doc: "the optional value made of what is there, if anything is"},
+	{Kind: FunctionItem, Name: "optMap", Detail: "optional.optMap(item, value) -> optional", Doc: "a value made of what is there"},
+	{
+		Kind: FunctionItem, Name: "optFlatMap", Detail: "optional.optFlatMap(item, optional) -> optional",
+		Doc: "an optional value made of what is there",
+	},
 }

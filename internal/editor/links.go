@@ -125,7 +125,8 @@ func Unusable(text string, at source.Position, name string) string {
 	if slices.Contains([]string{"false", "in", "null", "true"}, name) {
 		return name + " is a word of expressions"
 	}
-	if l, ok := linesAt(text, at); ok && name != l.variableAt() && slices.ContainsFunc(l.variablePlaces(name), func(p place) bool { return p.declares }) {
+	isDeclared := func(p place) bool { return p.declares }
+	if l, ok := linesAt(text, at); ok && name != l.variableAt() && slices.ContainsFunc(l.variablePlaces(name), isDeclared) {
 		return "there is another variable " + name
 	}
 	return ""

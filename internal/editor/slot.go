@@ -170,7 +170,9 @@ func (l *lines) read(here string) map[string]any {
 
 // Documents returns the documents of a text as far as it can be read: without the lines of mistakes, as of what is being
 // typed.
-func Documents(text string) []*manifest.Document { return readable(strings.Split(text, "\n")).Documents() }
+func Documents(text string) []*manifest.Document {
+	return readable(strings.Split(text, "\n")).Documents()
+}
 
 // readable reads a text in lines. It leaves lines out that cannot be read.
 func readable(lines []string) *manifest.Stream {

@@ -107,7 +107,8 @@ func accepts(wanted, given *types.Type) bool {
 
 // objectKinds are the kinds of the values in objects, and those that may be any of them.
 var objectKinds = []types.Kind{
-	types.StringKind, types.ListKind, types.MapKind, types.IntKind, types.DoubleKind, types.BoolKind, types.DynKind, types.TypeParamKind,
+	types.StringKind, types.ListKind, types.MapKind, types.IntKind, types.DoubleKind, types.BoolKind,
+	types.DynKind, types.TypeParamKind,
 }
 
 // optionalName is the name of the type of optional values.

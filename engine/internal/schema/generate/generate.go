@@ -6,8 +6,8 @@
 // renews them. An archive holds the documents, without descriptions, of what a server with default feature
 // gates serves.
 //
-// The files in order: generate.go (the files), archive.go (the archives), descriptions.go (what fields are), gotypes.go (the tables of
-// Go types), text.go (the compact text).
+// The files in order: generate.go (the files), archive.go (the archives), descriptions.go (what fields are),
+// gotypes.go (the tables of Go types), text.go (the compact text).
 package generate
 
 import (
@@ -25,8 +25,8 @@ const (
 )
 
 // Renew writes new archives of minor versions of Kubernetes, from the directories of the module
-// k8s.io/kubernetes, and the descriptions of the fields in the default version. Without such it writes the texts, from the archives. It runs in the directory of
-// package schema.
+// k8s.io/kubernetes, and the descriptions of the fields in the default version. Without such it writes the texts,
+// from the archives. It runs in the directory of package schema.
 func Renew(modules map[int]string) error {
 	for minor, dir := range modules {
 		archive, err := pack(os.DirFS(dir), minor)
