@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/yaml"
@@ -246,18 +247,18 @@ func FuzzRewritten(f *testing.F) {
 	f.Fuzz(checkRewritten)
 }
 
-// checkRewritten changes a part of each scalar of a text, and its quotes. If there are edits for that, the text reads as before
-// but for this scalar.
+// checkRewritten changes a part of each scalar of a text, and its quotes, and adds a field to each map. If there are edits for
+// that, the text reads as before but for this scalar or field.
 func checkRewritten(t *testing.T, text string, from, size uint8, to string) {
 	s, found := Read("in.yaml", []byte(text))
 	if source.HasErrors(found) || s.ResourceList() != nil {
 		return
 	}
-	const most = 200 // aliases make many paths
+	const most, few = 200, 20 // aliases make many paths
 	for i, d := range s.Documents() {
 		var paths []change.Path
 		eachPath(nil, d.Object(), func(path change.Path) { paths = append(paths, path) })
-		for _, path := range paths[:min(most, len(paths))] {
+		for n, path := range paths[:min(most, len(paths))] {
 			want := d.Object()
 			value, _ := path.Get(want)
 			if text, ok := value.(string); ok && int(from) <= len(text) {
@@ -266,6 +267,12 @@ func checkRewritten(t *testing.T, text string, from, size uint8, to string) {
 				checkFix(t, s, i, want, d.Mended(source.Diagnostic{}, path, source.Mend{Changes: changes}))
 			}
 			checkFix(t, s, i, want, d.Retyped(source.Diagnostic{}, path, func(meant any) bool { return put(want, path, meant) }))
+			want = d.Object()
+			if fields, ok := value.(map[string]any); ok && n < few && fields["x"] == nil && utf8.ValidString(to) {
+				inside := path.Key("x")
+				put(want, inside, []any{to})
+				checkFix(t, s, i, want, d.Put(source.Diagnostic{}, inside, []any{to}))
+			}
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -233,8 +235,17 @@ func (d *Document) Quoted(of source.Diagnostic, path change.Path) source.Diagnos
 	return d.Retyped(of, path, func(value any) bool { _, isText := value.(string); return isText })
 }
 
-// Put returns a diagnostic with the fix that gives the field at a path a text, unless the document is in no file.
-func (d *Document) Put(of source.Diagnostic, path change.Path, value string) source.Diagnostic {
+// Put returns a diagnostic with the fix that gives the field at a path a value, unless the document is in no file.
+func (d *Document) Put(of source.Diagnostic, path change.Path, value any) source.Diagnostic {
+	text, isText := value.(string)
+	if !isText {
+		text = string(JSON(value))
+	}
+	return d.putAs(of, "Write "+path[len(path)-1].Key+": "+text, path, value)
+}
+
+// putAs is Put with a title.
+func (d *Document) putAs(of source.Diagnostic, title string, path change.Path, value any) source.Diagnostic {
 	if d.unit.stream.origin != nil || d.unit.rewritten != nil {
 		return of
 	}
@@ -244,7 +255,7 @@ func (d *Document) Put(of source.Diagnostic, path change.Path, value string) sou
 			put.Keys[len(put.Keys)-1] = e.Index
 		}
 	}
-	return of.Mended("Write "+path[len(path)-1].Key+": "+value, source.Edit{At: d.At(nil), Put: put})
+	return of.Mended(title, source.Edit{At: d.At(nil), Put: put})
 }
 
 // scalarAt returns the node of a scalar that can be edited.
@@ -312,32 +323,81 @@ func (t *tape) rewritten(i int, as source.Rewrite) (splices []splice, value any)
 }
 
 // Edits returns the edits of the text that rewrite a scalar, or give a field a value, as an edit of a fix says. ok
-// is false if the stream has no such scalar or object any more, or if something else would read differently then.
+// is false if the stream has no such scalar or object any more, or if something else would read differently then. It
+// only reads the map around the place again.
 func (s *Stream) Edits(e source.Edit) (edits []source.Edit, ok bool) {
 	from, to := s.offset(e.At), s.offset(e.To)
-	for _, d := range s.docs {
-		if e.Put != nil && d.unit.rewritten == nil && d.start == from {
-			return d.put(e.Put)
+	d := s.documentAt(from)
+	switch {
+	case d == nil || d.unit.rewritten != nil:
+		return nil, false
+	case e.Put != nil:
+		if d.start != from {
+			return nil, false
 		}
-		if d.unit.rewritten != nil || d.window.start > from || d.window.end < to {
-			continue
-		}
-		path := d.unit.tape().pathTo(d.root, from)
-		if i, ok := d.scalarAt(path); ok {
-			if n := &d.unit.tape().nodes[i]; int(n.start) == from && int(n.end) == to {
-				return d.rewrite(path, i, *e.Scalar)
-			}
+		return d.put(e.Put)
+	}
+	i := d.nodeAt(from)
+	for t := d.unit.tape(); i < int(t.nodes[d.root].next) && int(t.nodes[i].start) == from; i++ {
+		if n := &t.nodes[i]; n.kind.isScalar() && n.kind != absent && int(n.end) == to {
+			return d.rewrite(i, *e.Scalar)
 		}
 	}
 	return nil, false
 }
 
-// rewrite returns the edits that rewrite the scalar at a path, which has index i.
-func (d *Document) rewrite(path change.Path, i int, as source.Rewrite) (edits []source.Edit, ok bool) {
+// documentAt returns the document that has the text at an offset; nil if none has.
+func (s *Stream) documentAt(offset int) *Document {
+	start := func(d *Document) int {
+		if d.unit.rewritten != nil {
+			return d.unit.start // it has another text
+		}
+		return d.window.start
+	}
+	after, _ := slices.BinarySearchFunc(s.docs, offset+1, func(d *Document, at int) int { return cmp.Compare(start(d), at) })
+	if after == 0 || s.docs[after-1].unit.rewritten == nil && s.docs[after-1].window.end < offset {
+		return nil
+	}
+	return s.docs[after-1]
+}
+
+// nodeAt returns the index of the first node of the document that does not start before an offset.
+func (d *Document) nodeAt(offset int) int {
+	nodes := d.unit.tape().nodes[:d.unit.tape().nodes[d.root].next]
+	i, _ := slices.BinarySearchFunc(nodes[d.root:], offset, func(n node, at int) int { return cmp.Compare(int(n.start), at) })
+	return d.root + i
+}
+
+// part returns the smallest map with the node at index i that can be read alone. That is the whole document if there
+// are anchors, or if it might become JSON.
+func (d *Document) part(i int) *Document {
 	t := d.unit.tape()
+	if root := &t.nodes[d.root]; len(t.anchors) > 0 || root.kind.isFlow() && root.marks&fromJSON == 0 {
+		return d
+	}
+	parents := t.parents()
+	for i != d.root && !t.nodes[i].kind.isMap() {
+		i = int(parents[i])
+	}
+	if i == d.root {
+		return d
+	}
+	above := int(parents[i])
+	p := &Document{unit: d.unit, root: i, column: int(t.nodes[above].column)}
+	if t.nodes[above].kind.isMap() {
+		p.window = valueWindow(t, i, p.column)
+	} else {
+		p.window = itemWindow(t, above, i)
+	}
+	return p
+}
+
+// rewrite returns the edits that rewrite the scalar at index i.
+func (d *Document) rewrite(i int, as source.Rewrite) (edits []source.Edit, ok bool) {
+	t, p := d.unit.tape(), d.part(i)
 	splices, value := t.rewritten(i, as)
-	object := d.Object()
-	if len(splices) == 0 || !put(object, path, value) || !d.readsAs(splices, object) {
+	object := p.Object()
+	if len(splices) == 0 || !put(object, t.pathTo(p.root, int(t.nodes[i].start)), value) || !p.readsAs(splices, object) {
 		return nil, false
 	}
 	position := d.unit.stream.position
@@ -349,43 +409,77 @@ func (d *Document) rewrite(path change.Path, i int, as source.Rewrite) (edits []
 
 // put returns the edits that give a field a value.
 func (d *Document) put(p *source.Put) (edits []source.Edit, ok bool) {
-	object := d.Object()
-	var holder any = object
-	for i, key := range p.Keys {
-		isLast := i == len(p.Keys)-1
-		switch key := key.(type) {
-		case string:
-			fields, isMap := holder.(map[string]any)
-			switch {
-			case !isMap:
-				return nil, false
-			case isLast:
-				fields[key] = p.Value
-			case fields[key] == nil:
-				fields[key] = map[string]any{}
-			}
-			holder = fields[key]
-		case int:
-			items, isList := holder.([]any)
-			if !isList || key >= len(items) || isLast {
-				return nil, false
-			}
-			holder = items[key]
-		}
-	}
 	t, s := d.unit.tape(), d.unit.stream
-	e := d.edits(nil, object, nil, t.styleOf(d.root, d.unit.rootOf(d.root), d.unit.lineBreak))
+	part, keys := d.partAt(p.Keys)
+	object := part.Object()
+	if !setAt(object, keys, p.Value) {
+		return nil, false
+	}
+	e := part.edits(nil, object, nil, t.styleOf(part.root, d.unit.rootOf(d.root), d.unit.lineBreak))
 	if e == nil || len(e.anew) > 0 {
 		return nil, false
 	}
 	for _, sp := range t.end(e.splices, false) {
 		text := strings.ReplaceAll(sp.text, "\r\n", "\n")
 		if sp.line && text != "" && sp.start > 0 && t.text[sp.start-1] != '\n' {
-			text = "\n" + strings.TrimSuffix(text, "\n")
+			text = "\n" + text
 		}
 		edits = append(edits, source.Edit{At: s.position(sp.start), To: s.position(sp.end), New: text})
 	}
+	slices.SortStableFunc(edits, func(a, b source.Edit) int { return a.At.Compare(b.At) })
 	return edits, len(edits) > 0
+}
+
+// partAt returns the part of the document with the innermost map that keys lead through, and what is left of the keys
+// there.
+func (d *Document) partAt(keys []any) (part *Document, left []any) {
+	t := d.unit.tape()
+	inner, left := d.root, keys
+	for i, n := d.root, 0; n < len(keys)-1; n++ {
+		switch key := keys[n].(type) {
+		case string:
+			i = t.lookup(i, key)
+		case int:
+			i = t.item(i, key)
+		}
+		if i < 0 || t.nodes[i].kind == alias {
+			break
+		}
+		if t.nodes[i].kind.isMap() {
+			inner, left = i, keys[n+1:]
+		}
+	}
+	if part = d.part(inner); part.root != inner {
+		return d, keys
+	}
+	return part, left
+}
+
+// setAt gives the field that keys lead to a value. It adds the maps around the field that are missing.
+func setAt(object any, keys []any, value any) bool {
+	for i, key := range keys {
+		isLast := i == len(keys)-1
+		switch key := key.(type) {
+		case string:
+			fields, isMap := object.(map[string]any)
+			switch {
+			case !isMap:
+				return false
+			case isLast:
+				fields[key] = value
+			case fields[key] == nil:
+				fields[key] = map[string]any{}
+			}
+			object = fields[key]
+		case int:
+			items, isList := object.([]any)
+			if !isList || key >= len(items) || isLast {
+				return false
+			}
+			object = items[key]
+		}
+	}
+	return true
 }
 
 // changed returns the splices that change parts of the text of the scalar at index i, and its value then. There are

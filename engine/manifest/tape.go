@@ -15,7 +15,7 @@ type tape struct {
 	anchors []anchor
 	aliases []int32
 	// large has the contents of large maps and lists that were searched, by the index of their
-	// node.
+	// node, and under -1 the parents of all nodes.
 	large *sync.Map
 }
 
@@ -48,6 +48,26 @@ func (t *tape) contents(i int) *contents {
 	}
 	t.large.Store(i, c)
 	return c
+}
+
+// parents returns the indexes of the collections around all nodes.
+func (t *tape) parents() []int32 {
+	if known, ok := t.large.Load(-1); ok {
+		return known.([]int32)
+	}
+	parents := make([]int32, len(t.nodes))
+	var open []int32
+	for i := range t.nodes {
+		for len(open) > 0 && int(t.nodes[open[len(open)-1]].next) <= i {
+			open = open[:len(open)-1]
+		}
+		if parents[i] = -1; len(open) > 0 {
+			parents[i] = open[len(open)-1]
+		}
+		open = append(open, int32(i))
+	}
+	t.large.Store(-1, parents)
+	return parents
 }
 
 // tape returns the tape of the unit's documents. If the tape was released, the text is scanned

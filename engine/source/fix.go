@@ -34,7 +34,7 @@ type Edit struct {
 // Put gives a field of an object a value. The maps around the field are added if they are missing.
 type Put struct {
 	Keys  []any // texts, and the numbers of items
-	Value string
+	Value any   // as in JSON
 }
 
 // Rewrite is a change of a scalar that leaves it where it is. The zero Rewrite puts it in quotes or, if it has quotes,
@@ -63,7 +63,24 @@ func (e Edit) Texts() []string {
 		}
 	}
 	if e.Put != nil {
-		texts = append(texts, e.Put.Value)
+		texts = append(texts, textsIn(e.Put.Value)...)
+	}
+	return texts
+}
+
+// textsIn returns the texts in a value, with the keys of its maps.
+func textsIn(value any) (texts []string) {
+	switch value := value.(type) {
+	case string:
+		return []string{value}
+	case []any:
+		for _, item := range value {
+			texts = append(texts, textsIn(item)...)
+		}
+	case map[string]any:
+		for key, inner := range value {
+			texts = append(append(texts, key), textsIn(inner)...)
+		}
 	}
 	return texts
 }

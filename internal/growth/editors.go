@@ -46,6 +46,7 @@ func ofEditors() (all []dimension) {
 	whole := func(n int) string { return repeat(n, ownPolicy) }
 	tenEdits := func(int) []message { return edits(10) }
 	ask := func(int) []message { return questions() }
+	wrong := func(n int) map[string]string { return map[string]string{policyFile(0): wrongRules(n)} }
 	session("manifests", 40, manifests, checked)
 	session("policies", 16, policies, checked)
 	session("edits", 10, func(int) map[string]string { return workspaceOf(1, 1) }, opened(one, edits))
@@ -54,6 +55,9 @@ func ofEditors() (all []dimension) {
 	session("edits in a large file", 16, policies, opened(whole, tenEdits))
 	session("questions in a large file", 16, policies, opened(whole, ask))
 	session("questions among policies", 16, apart, opened(one, ask))
+	session("fixes", 16, wrong, func(n int) []message {
+		return []message{open(policyFile(0), wrongRules(n)), check, actions(policyFile(0), 0, 0, 1<<20, 0)}
+	})
 	session("open files", 16, apart, func(n int) []message {
 		all := []message{check}
 		for i := range n {
@@ -75,6 +79,22 @@ func policyFile(i int) string { return fmt.Sprintf("policies-%d.yaml", i) }
 func ownPolicy(i int) string {
 	return boundPolicy(fmt.Sprint("p-", i), "configmaps", fmt.Sprintf("  variables:\n  - {name: team, expression: object.metadata.name}\n  matchConditions:\n  - {name: own, expression: 'object.metadata.name == \"c-%d\"'}\n", i), "",
 		patch(`[JSONPatch{op: "add", path: "/metadata/labels", value: {"team": variables.team}}]`))
+}
+
+// wrongRules returns a policy with rules that have mistakes: a misspelt word, a missing field, and values in their texts.
+func wrongRules(n int) string {
+	return "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata:\n  name: wrong\nspec:\n  rules:\n" + repeat(n, func(i int) string {
+		return fmt.Sprintf(`  - name: r-%d
+    match:
+      any:
+      - resources: {kinds: [ConfigMap], selector: {matchExpressions: [{key: a, operator: exists}]}}
+    preconditions:
+      all:
+      - {key: "{{ request.operation }}", operator: equals, value: CREATE}
+    mutate:
+      patchStrategicMerge: {metadata: {labels: {a: 5}}}
+`, i)
+	})
 }
 
 // check lets the server check everything before it answers.
@@ -111,12 +131,17 @@ func questions() (all []message) {
 		all = append(all, message{"textDocument/" + method, at + "}"})
 	}
 	return append(all, message{"textDocument/references", at + `, "context": {"includeDeclaration": true}}`}, message{"textDocument/rename", at + `, "newName": "crew"}`},
-		message{"textDocument/codeAction", fmt.Sprintf(`%s, "range": {"start": {"line": %d, "character": %d}, "end": {"line": %[2]d, "character": %d}}, "context": {"diagnostics": []}}`, of, line, character, character+len("variables.team"))})
+		actions(policyFile(0), line, character, line, character+len("variables.team")))
+}
+
+// actions asks for the actions between two places of a file.
+func actions(file string, line, character, endLine, end int) message {
+	return message{"textDocument/codeAction", fmt.Sprintf(`{"textDocument": {"uri": "root/%s"}, "range": {"start": {"line": %d, "character": %d}, "end": {"line": %d, "character": %d}}, "context": {"diagnostics": []}}`, file, line, character, endLine, end)}
 }
 
 // converse returns what runs the server, and is its editor: it sends each message after the answer to the one before.
 func converse(p *krmfn.Process, messages []message) func() error {
-	messages = append([]message{{"initialize", `{"processId": null, "rootUri": "root/", "capabilities": {"general": {"positionEncodings": ["utf-8"]}}}`}, {"initialized", "{}"}}, messages...)
+	messages = append([]message{{"initialize", `{"processId": null, "rootUri": "root/", "capabilities": {"general": {"positionEncodings": ["utf-8"]}, "textDocument": {"codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": [""]}}}}}}`}, {"initialized", "{}"}}, messages...)
 	messages = append(messages, message{"shutdown", "null"}, message{"exit", "null"})
 	return func() error {
 		fromEditor, toServer := io.Pipe()

@@ -54,7 +54,11 @@ func (s *server) locateEdit(e source.Edit) (placed editor.Edit, ok bool) {
 	if path == "" {
 		return placed, false
 	}
-	of := s.textOf(path)
+	return s.textOf(path).locate(path, e)
+}
+
+// locate finds the place of an edit in the text, which is that of the file with a path.
+func (of *text) locate(path string, e source.Edit) (placed editor.Edit, ok bool) {
 	from := of.offsetOf(e.At)
 	if strings.Contains(of.content, "\r\n") {
 		e.New = strings.ReplaceAll(e.New, "\n", "\r\n")
@@ -91,20 +95,51 @@ func moved(fixes []fix, path string, from, to, by int) []fix {
 	return kept
 }
 
-// made are files that are read to make fixes in them.
-type made struct {
-	server *server
-	read   map[string]*manifest.Stream
+// proposal is a fix with the finding that it mends.
+type proposal struct {
+	fix   fix
+	mends protocol.Diagnostic
 }
 
-// edits returns the edits that make a fix; ok is false if none do. The server must be locked.
-func (m *made) edits(of fix) (all []editor.Edit, ok bool) {
+// proposals are fixes in the texts of files, as they are when they are asked for.
+type proposals struct {
+	all   []proposal
+	texts map[string]*text
+	names map[string]string
+	read  map[string]*manifest.Stream
+}
+
+// proposed returns the fixes of the findings in a range of an open file.
+func (s *server) proposed(document protocol.TextDocumentIdentifier, in protocol.Range) *proposals {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	p := &proposals{texts: map[string]*text{}, names: map[string]string{}, read: map[string]*manifest.Stream{}}
+	path := pathOf(document.URI)
+	b := s.buffers[path]
+	if b == nil {
+		return p
+	}
+	for _, f := range s.findingsIn(path, b.text.offset(in.Start, s.unit), b.text.offset(in.End, s.unit)) {
+		for _, fix := range f.fixes {
+			p.all = append(p.all, proposal{fix, s.diagnostic(b.text, f)})
+			for _, e := range fix.edits {
+				if path := e.edit.Path; p.texts[path] == nil {
+					p.texts[path], p.names[path] = s.textOf(path), s.workspace.Name(path)
+				}
+			}
+		}
+	}
+	return p
+}
+
+// edits returns the edits that make a fix; ok is false if none do.
+func (p *proposals) edits(of fix) (all []editor.Edit, ok bool) {
 	for _, e := range of.edits {
 		if e.scalar == nil && e.put == nil {
 			all = append(all, e.edit)
 			continue
 		}
-		rewriting, ok := m.rewriting(e)
+		rewriting, ok := p.rewriting(e)
 		if !ok {
 			return nil, false
 		}
@@ -114,15 +149,14 @@ func (m *made) edits(of fix) (all []editor.Edit, ok bool) {
 }
 
 // rewriting returns the edits that rewrite a scalar or give a field a value.
-func (m *made) rewriting(e located) (edits []editor.Edit, ok bool) {
-	path, text := e.edit.Path, m.server.textOf(e.edit.Path)
-	name := m.server.workspace.Name(path)
-	if m.read[path] == nil {
-		m.read[path], _ = manifest.Bounds{Documents: math.MaxInt}.ReadPlain(name, []byte(text.content)) // its problems are among the findings
+func (p *proposals) rewriting(e located) (edits []editor.Edit, ok bool) {
+	path, text, name := e.edit.Path, p.texts[e.edit.Path], p.names[e.edit.Path]
+	if p.read[path] == nil {
+		p.read[path], _ = manifest.Bounds{Documents: math.MaxInt}.ReadPlain(name, []byte(text.content)) // its problems are among the findings
 	}
-	found, ok := m.read[path].Edits(source.Edit{At: text.place(name, e.edit.From), To: text.place(name, e.edit.To), Scalar: e.scalar, Put: e.put})
+	found, ok := p.read[path].Edits(source.Edit{At: text.place(name, e.edit.From), To: text.place(name, e.edit.To), Scalar: e.scalar, Put: e.put})
 	for _, f := range found {
-		placed, _ := m.server.locateEdit(f) // it has an end
+		placed, _ := text.locate(path, f) // it has an end
 		edits = append(edits, placed)
 	}
 	return edits, ok
@@ -135,13 +169,11 @@ func (s *server) CodeAction(ctx context.Context, p *protocol.CodeActionParams) (
 	if !s.abilities.actions {
 		return actions, nil // this client takes only commands
 	}
-	s.lock.Lock()
 	if wants(p.Context.Only, protocol.CodeActionKindQuickFix) {
 		for _, action := range s.fixesIn(p.TextDocument, p.Range) {
 			actions = append(actions, action)
 		}
 	}
-	s.lock.Unlock()
 	for _, r := range s.refactoringsIn(ctx, p.TextDocument, p.Range) {
 		if wants(p.Context.Only, r.kind) {
 			if action := s.refactoring(ctx, r, p); action != nil {
@@ -152,23 +184,20 @@ func (s *server) CodeAction(ctx context.Context, p *protocol.CodeActionParams) (
 	return actions, nil
 }
 
-// fixesIn returns the fixes of the findings in a range of an open file. The server must be locked.
+// fixesIn returns the fixes of the findings in a range of an open file. Checks go on while the fixes are tried.
 func (s *server) fixesIn(document protocol.TextDocumentIdentifier, in protocol.Range) (actions []*protocol.CodeAction) {
-	path := pathOf(document.URI)
-	b := s.buffers[path]
-	if b == nil {
-		return nil
-	}
-	m := made{s, map[string]*manifest.Stream{}}
-	for _, f := range s.findingsIn(path, b.text.offset(in.Start, s.unit), b.text.offset(in.End, s.unit)) {
-		for _, fix := range f.fixes {
-			if edits, ok := m.edits(fix); ok {
-				actions = append(actions, &protocol.CodeAction{
-					Title: source.Printable(fix.title), Kind: kind(protocol.CodeActionKindQuickFix),
-					Diagnostics: []protocol.Diagnostic{s.diagnostic(b.text, f)}, Edit: s.workspaceEdit(edits, nil),
-				})
-			}
+	proposed := s.proposed(document, in)
+	for _, p := range proposed.all {
+		edits, ok := proposed.edits(p.fix)
+		if !ok {
+			continue
 		}
+		s.lock.Lock()
+		actions = append(actions, &protocol.CodeAction{
+			Title: source.Printable(p.fix.title), Kind: kind(protocol.CodeActionKindQuickFix),
+			Diagnostics: []protocol.Diagnostic{p.mends}, Edit: s.workspaceEdit(edits, nil),
+		})
+		s.lock.Unlock()
 	}
 	return actions
 }
