@@ -207,19 +207,21 @@ func (d *Document) Mended(of source.Diagnostic, path change.Path, m source.Mend)
 	return of
 }
 
-// Retyped returns a diagnostic about the scalar at a path with the fix that it is quoted, or not, or made a list, if it
-// fits then.
+// Retyped returns a diagnostic about the scalar at a path with the fix that it is quoted, or not, or made a list or a map,
+// if it fits then.
 func (d *Document) Retyped(of source.Diagnostic, path change.Path, fits func(value any) bool) source.Diagnostic {
 	i, ok := d.scalarAt(path)
 	if !ok {
 		return of
 	}
-	for _, as := range []source.Rewrite{{}, {Listed: true}} {
+	for _, as := range []source.Rewrite{{}, {Listed: true}, {Spaced: true}} {
 		if splices, meant := d.unit.tape().rewritten(i, as); len(splices) > 0 && fits(meant) {
 			title := "Quote the value"
 			switch {
 			case as.Listed:
 				title = "Write a list"
+			case as.Spaced:
+				title = "Write a space after the colon"
 			case splices[0].text == "":
 				title = "Remove the quotes"
 			}
@@ -235,6 +237,11 @@ func (d *Document) Quoted(of source.Diagnostic, path change.Path) source.Diagnos
 	return d.Retyped(of, path, func(value any) bool { _, isText := value.(string); return isText })
 }
 
+// Listed returns a diagnostic about the scalar at a path with the fix that it becomes the only item of a list.
+func (d *Document) Listed(of source.Diagnostic, path change.Path) source.Diagnostic {
+	return d.Retyped(of, path, func(value any) bool { _, isList := value.([]any); return isList })
+}
+
 // Put returns a diagnostic with the fix that gives the field at a path a value, unless the document is in no file.
 func (d *Document) Put(of source.Diagnostic, path change.Path, value any) source.Diagnostic {
 	text, isText := value.(string)
@@ -242,6 +249,29 @@ func (d *Document) Put(of source.Diagnostic, path change.Path, value any) source
 		text = string(JSON(value))
 	}
 	return d.putAs(of, "Write "+path[len(path)-1].Key+": "+text, path, value)
+}
+
+// Remove returns a diagnostic with the fix that removes the field at a path.
+func (d *Document) Remove(of source.Diagnostic, path change.Path) source.Diagnostic {
+	return d.putAs(of, "Remove "+path[len(path)-1].Key, path, nil)
+}
+
+// Texted returns a diagnostic with the fix that writes the list at a path as a text of YAML.
+func (d *Document) Texted(of source.Diagnostic, path change.Path) source.Diagnostic {
+	if d.unit.stream.origin != nil || d.unit.rewritten != nil {
+		return of
+	}
+	t := d.unit.tape()
+	i, _ := t.find(d.root, path)
+	n := &t.nodes[i]
+	if n.kind != blockSequence {
+		return d.putAs(of, "Write a text", path, string(JSON(t.value(i))))
+	}
+	var text strings.Builder
+	for line := range strings.Lines(t.text[t.lineStart(int(n.start)):min(int(n.end)+1, len(t.text))]) {
+		text.WriteString(strings.TrimRight(line[min(int(n.column), len(line)-len(strings.TrimLeft(line, " "))):], " \t\r\n") + "\n")
+	}
+	return d.putAs(of, "Write a text", path, strings.TrimSpace(text.String()))
 }
 
 // putAs is Put with a title.
@@ -310,12 +340,31 @@ func (t *tape) inList(i int) (splices []splice, value any) {
 	return []splice{{start: start, end: start, text: "["}, {start: end, end: end, text: "]"}}, []any{t.value(i)}
 }
 
+// spaced returns the splices that make a map of the plain scalar at index i, by a space after its colon, and the value
+// then.
+func (t *tape) spaced(i int) (splices []splice, value any) {
+	n := &t.nodes[i]
+	text := t.text[n.start:n.end]
+	key, rest, _ := strings.Cut(text, ":")
+	if n.kind != plain || strings.ContainsAny(text, "\n ") || rest == "" || strings.HasPrefix(rest, "/") {
+		return nil, nil
+	}
+	value, err := Value(text[:len(key)+1] + " " + rest)
+	if _, isMap := value.(map[string]any); err != nil || !isMap {
+		return nil, nil
+	}
+	at := int(n.start) + len(key) + 1
+	return []splice{{start: at, end: at, text: " "}}, value
+}
+
 // rewritten returns the splices that rewrite the scalar at index i, and its new value. It returns none if the scalar
 // cannot have that form.
 func (t *tape) rewritten(i int, as source.Rewrite) (splices []splice, value any) {
 	switch {
 	case as.Listed:
 		return t.inList(i)
+	case as.Spaced:
+		return t.spaced(i)
 	case len(as.Changes) > 0:
 		return t.changed(i, as.Changes)
 	}
@@ -465,6 +514,8 @@ func setAt(object any, keys []any, value any) bool {
 			switch {
 			case !isMap:
 				return false
+			case isLast && value == nil:
+				delete(fields, key)
 			case isLast:
 				fields[key] = value
 			case fields[key] == nil:

@@ -31,7 +31,8 @@ type Edit struct {
 	Put *Put
 }
 
-// Put gives a field of an object a value. The maps around the field are added if they are missing.
+// Put gives a field of an object a value, or removes it if the value is nil. The maps around the field are added if they
+// are missing.
 type Put struct {
 	Keys  []any // texts, and the numbers of items
 	Value any   // as in JSON
@@ -42,8 +43,8 @@ type Put struct {
 type Rewrite struct {
 	// Changes are those of its text as it reads.
 	Changes []Change
-	// Listed says that it becomes the only item of a list.
-	Listed bool
+	// Listed says that it becomes the only item of a list, and Spaced that a space after its colon makes a map of it.
+	Listed, Spaced bool
 }
 
 // Extent is where a scalar begins and ends, if it can be edited. Otherwise it is the zero Extent.

@@ -61,12 +61,26 @@ func (r *reader) conditions(n policy.Node) {
 			continue
 		}
 		operator := item.At("operator")
-		if operators[operator.Text()] == nil {
+		switch {
+		case !operator.Given():
+			r.doc.Missing(operator, "the operator is not known", "expected "+operatorNames, operatorsFor(item.At("value").Value)...)
+		case operators[operator.Text()] == nil:
 			r.doc.Unlike(operator, "the operator is not known", "expected "+operatorNames, strings.Split(operatorNames, ", "))
 		}
 		r.expressions(item.At("key"))
 		r.expressions(item.At("value"))
 	}
+}
+
+// operatorsFor returns the operators that compare with a value.
+func operatorsFor(value any) []string {
+	switch value.(type) {
+	case []any:
+		return []string{"AnyIn", "AllIn", "AnyNotIn", "AllNotIn"}
+	case int64, float64:
+		return []string{"Equals", "NotEquals", "GreaterThan", "GreaterThanOrEquals", "LessThan", "LessThanOrEquals"}
+	}
+	return []string{"Equals", "NotEquals"}
 }
 
 // check evaluates preconditions. The reason is empty if they hold.

@@ -145,7 +145,7 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 	for _, n := range n.Items() {
 		name := r.doc.String(n.At("name"))
 		if name == "" {
-			r.doc.Invalid(n.At("name"), "the field is required")
+			r.doc.Missing(n.At("name"), "the field is required", "")
 		} else if names[name] {
 			r.doc.Invalid(n.At("name"), "there are two rules with this name")
 		}
@@ -156,7 +156,7 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 		} else if otherKind(n) != "" {
 			others = append(others, n)
 		} else {
-			r.doc.Advise(n.Path, "policy-invalid", "rule "+name+" of policy "+d.key()+" does nothing", "give it a mutate block")
+			r.idle(n, "rule "+name+" of policy "+d.key()+" does nothing")
 		}
 	}
 	if len(written) == 0 { // the policy is reported as a whole
@@ -167,6 +167,20 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 			source.Name(n.At("name").Text()), source.Name(d.key()), source.Literal(otherKind(n))), n.Path)
 	}
 	return written
+}
+
+// idle reports a rule that does nothing. It may have misspelt its block.
+func (r *reader) idle(n policy.Node, text string) {
+	const advice = "give it a mutate block"
+	d := source.Diagnostic{At: r.doc.Document.At(n.Path), Severity: source.Error, Code: "policy-invalid", Message: text, Advice: advice}
+	for _, key := range sortedKeys(n.Object()) {
+		if near := source.Misspelt(key, []string{"mutate", "validate", "generate", "verifyImages"}); near != "" {
+			meant := source.Meant(key, near)
+			meant.Text += " Or " + advice
+			d = d.AdvisedAt(r.doc.Document.Key(n.Path.Key(key)), meant)
+		}
+	}
+	r.doc.Report(d, n.Path)
 }
 
 // otherKind returns the kind of a rule that does not mutate; "" if it has none.

@@ -345,7 +345,8 @@ func (r *reader) jsonPatch(n policy.Node) {
 	r.expressions(n)
 	text, isText := n.Value.(string)
 	if !isText && n.Key() == "patchesJson6902" {
-		r.doc.Advise(n.Path, "policy-invalid", "must be of type string", "write the operations as a text: patchesJson6902: |-")
+		d := source.Errorf(r.doc.Document.At(n.Path), "policy-invalid", "must be of type string").With("write the operations as a text: patchesJson6902: |-")
+		r.doc.Report(r.doc.Document.Texted(d, n.Path), n.Path)
 		return
 	}
 	if !isText || !hasVariables(text) {

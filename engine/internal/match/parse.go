@@ -21,6 +21,10 @@ type Problem struct {
 	Text string
 	// Advice names the value that was probably meant; it may be empty.
 	Advice source.Advice
+	// Missing says that there is no value, and Needless that there must be none.
+	Missing, Needless bool
+	// Fits reports whether a value has the right type. It is nil unless that is the problem.
+	Fits func(value any) bool
 }
 
 // Host is a system that uses match blocks. Match blocks differ between hosts only in these
@@ -108,6 +112,7 @@ type decoder struct{ errors []Problem }
 func (r *decoder) expected(what string, value any, path change.Path) {
 	r.errors = append(r.errors, Problem{
 		Path: path, Field: path.String(), Text: fmt.Sprintf("expected %s, got %s", what, change.Describe(value)),
+		Fits: func(value any) bool { return change.Describe(value) == what },
 	})
 }
 

@@ -34,6 +34,7 @@ func (v *validator) unsupported(printed, value string, path change.Path, support
 
 func (v *validator) required(path change.Path, detail string) {
 	v.add(field.Required(nil, detail), path)
+	v.errors[len(v.errors)-1].Missing = true
 }
 
 func (v *validator) invalid(path change.Path, value any, detail string) {
@@ -170,6 +171,7 @@ func (v *validator) expression(e expression, path change.Path) {
 	case "Exists", "DoesNotExist":
 		if len(e.values) > 0 {
 			v.add(field.Forbidden(nil, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"), path.Key("values"))
+			v.errors[len(v.errors)-1].Needless = true
 		}
 	default:
 		v.invalid(path.Key("operator"), enum(e.operator), "not a valid selector operator")

@@ -63,7 +63,7 @@ func (r *Reader) Name() string {
 // List returns the items of a list, and reports a value that is not a list.
 func (r *Reader) List(n policy.Node) []policy.Node {
 	if _, ok := n.Value.([]any); n.Given() && !ok {
-		r.Invalid(n, "expected a list")
+		r.Report(r.Document.Listed(source.Errorf(r.Document.At(n.Path), "policy-invalid", "expected a list"), n.Path), n.Path)
 	}
 	return n.Items()
 }

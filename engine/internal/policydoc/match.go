@@ -28,7 +28,16 @@ func (r *Reader) Matched(n policy.Node, problems []match.Problem) {
 	for _, p := range problems {
 		path := append(n.Path[:len(n.Path):len(n.Path)], p.Path...)
 		d := source.Diagnostic{At: r.Document.At(path), Severity: source.Error, Code: "policy-invalid", Message: p.Text}
-		r.Report(r.Document.Mended(d, path, p.Advice.In(p.Advice.Old, 0)), path)
+		d = r.Document.Mended(d, path, p.Advice.In(p.Advice.Old, 0))
+		switch {
+		case p.Missing:
+			d = r.proposing(d, path)
+		case p.Needless:
+			d = r.Document.Remove(d, path)
+		case p.Fits != nil:
+			d = r.Document.Retyped(d, path, p.Fits)
+		}
+		r.Report(d, path)
 		if p.Field != "" {
 			r.Problems[len(r.Problems)-1].Field = n.Path.String() + "." + p.Field
 		}

@@ -2,7 +2,8 @@
 // collects the problems of one document with their positions. The texts are those of the API
 // server's field errors, where it has one.
 //
-// The files in order: policydoc.go (Reader), fields.go (the fields of a document), crd.go (the
+// The files in order: policydoc.go (Reader), missing.go (what can be written for a
+// missing field), fields.go (the fields of a document), crd.go (the
 // CustomResourceDefinitions of policies), match.go and expression.go (match blocks and CEL in a
 // document), check.go (mistakes that a server accepts), required.go
 // (what conditions require, and whether they contradict each other), idle.go (mutations that change nothing),
@@ -113,20 +114,21 @@ func (r *Reader) Required(n policy.Node, detail string) {
 	if detail != "" {
 		detail = ": " + detail
 	}
-	r.Invalid(n, "Required value%s", detail)
+	r.Missing(n, "Required value"+detail, "")
 }
 
 // Unchosen reports that a value is missing, which must be one of the supported ones, if any are given.
 func (r *Reader) Unchosen(n policy.Node, supported ...string) {
-	if len(supported) == 0 {
-		r.Required(n, "")
-		return
+	advice := ""
+	if len(supported) > 0 {
+		advice = "write " + n.Key() + ": " + source.Alternatives(supported)
 	}
-	d := source.Errorf(r.Document.At(n.Path), "policy-invalid", "Required value").With("write " + n.Key() + ": " + source.Alternatives(supported))
-	for _, value := range supported {
-		d = r.Document.Put(d, n.Path, value)
-	}
-	r.Report(d, n.Path)
+	r.Missing(n, "Required value", advice, supported...)
+}
+
+// Missing reports that a value is missing, which may be one of the supported ones.
+func (r *Reader) Missing(n policy.Node, message, advice string, supported ...string) {
+	r.Report(r.proposing(source.Diagnostic{At: r.Document.At(n.Path), Severity: source.Error, Code: "policy-invalid", Message: message, Advice: advice}, n.Path, supported...), n.Path)
 }
 
 // Unsupported reports a value that is not one of the supported values.

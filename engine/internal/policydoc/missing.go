@@ -1,0 +1,69 @@
+package policydoc
+
+import (
+	"fmt"
+
+	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/policy"
+	"github.com/preadmit/preadmit/engine/source"
+)
+
+// proposing returns a diagnostic about a missing value with fixes that write a value. Each of the supported values
+// would do, or else what is usual.
+func (r *Reader) proposing(d source.Diagnostic, path change.Path, supported ...string) source.Diagnostic {
+	values := r.usual(path)
+	if len(values) == 0 {
+		for _, value := range supported {
+			values = append(values, value)
+		}
+	}
+	for _, value := range values {
+		d = r.Document.Put(d, path, value)
+	}
+	return d
+}
+
+// usual returns values for a missing field. They are right whatever the policy is for.
+func (r *Reader) usual(path change.Path) []any {
+	item := len(path) - 2 // the index of the item that has the field
+	list := ""
+	if item > 0 && path[item].IsIndex() {
+		list = path[item-1].Key
+	}
+	switch field := path[len(path)-1].Key; {
+	case field == "name" && names[list] != "":
+		return []any{fmt.Sprintf(names[list], path[item].Index+1)}
+	case field == "kind" && list == "subjects":
+		return []any{"User", "Group", "ServiceAccount"}
+	case field == "patchType":
+		return r.patchTypes(path[:item+1])
+	default:
+		return usualValues[field]
+	}
+}
+
+// names are the names of items that are named only for messages and other parts of their policy, by their list.
+var names = map[string]string{"rules": "rule-%d", "matchConditions": "condition-%d", "variables": "variable%d"}
+
+// usualValues are values of fields, by their names.
+var usualValues = map[string][]any{
+	"apiVersions":             {[]any{"v1"}, []any{"*"}},
+	"operations":              {[]any{"CREATE"}, []any{"CREATE", "UPDATE"}},
+	"validationActions":       {[]any{"Deny"}, []any{"Warn"}, []any{"Audit"}},
+	"sideEffects":             {"None", "NoneOnDryRun"},
+	"admissionReviewVersions": {[]any{"v1"}},
+}
+
+// patchTypes returns the types that the mutation at a path can have: that of its patch, if it has only one.
+func (r *Reader) patchTypes(mutation change.Path) (types []any) {
+	found, _ := mutation.Get(r.Root.Value)
+	of := policy.Node{Value: found}
+	hasApply, hasPatch := of.Has("applyConfiguration"), of.Has("jsonPatch")
+	if hasApply || !hasPatch {
+		types = append(types, "ApplyConfiguration")
+	}
+	if hasPatch || !hasApply {
+		types = append(types, "JSONPatch")
+	}
+	return types
+}
