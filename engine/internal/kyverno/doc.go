@@ -26,6 +26,6 @@
 // variables.go (replacing variables), conditions.go (preconditions), unknown.go (values
 // that are not known yet); mutate.go (patches and
 // foreach), anchors.go, preprocess.go and pattern.go (strategic merge patches), overlay.go;
-// targets.go; check.go (patches that do not fit); deviations.go; unordered.go
+// targets.go; check.go (patches that do not fit); reads.go (fields that are not there); deviations.go; unordered.go
 // (what varies from run to run); refused.go (policies that Kyverno refuses), conflict.go (match blocks that it refuses).
 package kyverno

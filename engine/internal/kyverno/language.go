@@ -210,6 +210,7 @@ func (p *program) Selects() []policy.Selected {
 func (p *program) Check(schemas *schema.Registry, _ *policy.Kept) (found []source.Diagnostic) {
 	for _, d := range p.definitions {
 		found = append(found, d.checkCalls()...)
+		found = append(found, d.checkReads(schemas)...)
 		found = append(found, d.checkAutogen()...)
 		for _, r := range d.rules {
 			if !r.generated {
