@@ -132,9 +132,9 @@ func (s *Set) checkPolicies(streams []*manifest.Stream) []source.Diagnostic {
 		var problem source.Diagnostic
 		switch kind := d.Kind(); {
 		case kind.Version == "":
-			problem = missingIdentity(d, change.Keys("apiVersion"))
+			problem = s.missingIdentity(d, change.Keys("apiVersion"))
 		case kind.Kind == "":
-			problem = missingIdentity(d, change.Keys("kind"))
+			problem = s.missingIdentity(d, change.Keys("kind"))
 		case s.isPolicy(kind), kind == ClusterKind:
 			continue
 		case s.isMisspelt(kind):
@@ -195,12 +195,15 @@ func (s *Set) policyKinds(name string) (group string, known []string) {
 }
 
 // missingIdentity reports that a document lacks a field that every object needs, or that the field is misspelt.
-func missingIdentity(d *manifest.Document, path change.Path) source.Diagnostic {
+func (s *Set) missingIdentity(d *manifest.Document, path change.Path) source.Diagnostic {
 	missing := source.Errorf(d.At(nil), "manifest-invalid", "the document has no %s", path)
 	object := d.Object()
 	for i := range path {
 		in, _ := path[:i].Get(object)
-		fields, _ := in.(map[string]any)
+		fields, isMap := in.(map[string]any)
+		if !isMap {
+			missing = d.Retyped(missing, path[:i], func(value any) bool { _, isMap := value.(map[string]any); return isMap })
+		}
 		if _, ok := fields[path[i].Key]; ok {
 			continue
 		}
@@ -212,5 +215,39 @@ func missingIdentity(d *manifest.Document, path change.Path) source.Diagnostic {
 		}
 		break
 	}
+	if len(path) == 1 {
+		missing = s.proposeIdentity(d, missing, path)
+	}
 	return missing.With("every Kubernetes object has apiVersion, kind and metadata.name (or generateName)")
+}
+
+// mostProposed is how many values are proposed for apiVersion or kind.
+const mostProposed = 4
+
+// proposeIdentity returns a diagnostic about a missing apiVersion or kind with the values that fit the other one, if
+// they are few.
+func (s *Set) proposeIdentity(d *manifest.Document, missing source.Diagnostic, path change.Path) source.Diagnostic {
+	var fitting []string
+	kinds := slices.Concat(s.kinds...)
+	for _, k := range s.schemas.Kinds() {
+		kinds = append(kinds, k.Kind)
+	}
+	for _, kind := range kinds {
+		value := kind.APIVersion()
+		switch {
+		case path[0].Key == "kind" && value == d.TextAt("apiVersion"):
+			value = kind.Kind
+		case path[0].Key == "kind", kind.Kind != d.TextAt("kind"), kind.Version == "":
+			continue
+		}
+		if !slices.Contains(fitting, value) {
+			fitting = append(fitting, value)
+		}
+	}
+	if len(fitting) <= mostProposed {
+		for _, value := range fitting {
+			missing = d.Put(missing, path, value)
+		}
+	}
+	return missing
 }

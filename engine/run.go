@@ -133,7 +133,7 @@ func (s *Set) begin(ctx context.Context, in *input, observers []Observer) *run {
 	}
 	unusable := r.define()
 	for _, j := range r.jobs {
-		j.diagnostics = append(j.diagnostics, checkIdentity(j.document, j.loaded)...)
+		j.diagnostics = append(j.diagnostics, r.set.checkIdentity(j.document, j.loaded)...)
 		r.locate(j)
 		r.tellUnusable(j, unusable[j])
 	}

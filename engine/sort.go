@@ -55,9 +55,9 @@ var namespaceKind = gvk.Kind{Version: "v1", Kind: "Namespace"}
 
 // checkIdentity reports missing fields that every object needs. l is the document after mutation
 // trees, or nil if there are no trees.
-func checkIdentity(d *manifest.Document, l *loaded) []source.Diagnostic {
+func (s *Set) checkIdentity(d *manifest.Document, l *loaded) []source.Diagnostic {
 	var diagnostics []source.Diagnostic
-	missing := func(path ...string) { diagnostics = append(diagnostics, missingIdentity(d, change.Keys(path...))) }
+	missing := func(path ...string) { diagnostics = append(diagnostics, s.missingIdentity(d, change.Keys(path...))) }
 	if d.Kind().Version == "" {
 		missing("apiVersion")
 	}

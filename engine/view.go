@@ -39,7 +39,7 @@ func (r *run) viewAll() {
 		r.leaveOut(d, "it is for local use and never reaches a cluster")
 	}
 	for _, j := range r.jobs {
-		j.diagnostics = append(j.diagnostics, checkIdentity(j.document, nil)...)
+		j.diagnostics = append(j.diagnostics, r.set.checkIdentity(j.document, nil)...)
 	}
 	if r.invalid() {
 		r.jobs = nil

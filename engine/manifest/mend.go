@@ -288,7 +288,13 @@ func (d *Document) putAs(of source.Diagnostic, title string, path change.Path, v
 	return of.Mended(title, source.Edit{At: d.At(nil), Put: put})
 }
 
-// scalarAt returns the node of a scalar that can be edited.
+// isRewritable reports whether the node at index i is a scalar, or a map that can be in a list.
+func (t *tape) isRewritable(i int) bool {
+	kind := t.nodes[i].kind
+	return kind.isScalar() && kind != absent || kind.isMap()
+}
+
+// scalarAt returns the node of a scalar that can be edited, or of a map.
 func (d *Document) scalarAt(path change.Path) (i int, ok bool) {
 	if d.unit.stream.origin != nil || d.unit.rewritten != nil || len(path) == 0 {
 		return 0, false
@@ -296,7 +302,7 @@ func (d *Document) scalarAt(path change.Path) (i int, ok bool) {
 	t := d.unit.tape()
 	i, _ = t.find(d.root, path)
 	above, _ := t.find(d.root, path[:len(path)-1])
-	return i, i != above && t.nodes[i].kind.isScalar() && t.nodes[i].kind != absent
+	return i, i != above && t.isRewritable(i)
 }
 
 // Extent returns the place of the scalar at a path.
@@ -328,12 +334,22 @@ func (t *tape) requoted(i int) (splices []splice, value any) {
 	return nil, nil
 }
 
-// inList returns the splices that make the scalar at index i the only item of a list, and the value then. A scalar that
-// brackets or its line would end has no splices.
+// inList returns the splices that make the scalar or map at index i the only item of a list, and the value then. A
+// scalar that brackets or its line would end has no splices.
 func (t *tape) inList(i int) (splices []splice, value any) {
 	n := &t.nodes[i]
 	start, end := int(n.start), int(n.end)
 	switch text := t.text[start:end]; {
+	case n.kind == blockMap && t.startsLine(start) && n.marks&anchored == 0:
+		splices = []splice{{start: start, end: start, text: "- "}}
+		for at := t.nextLine(start); at < end; at = t.nextLine(at) {
+			if line := strings.TrimLeft(t.text[at:lineEnd(t.text, at)], " \r"); line != "" {
+				splices = append(splices, splice{start: at, end: at, text: "  "})
+			}
+		}
+		return splices, []any{t.value(i)}
+	case n.kind.isBlock():
+		return nil, nil
 	case n.kind == literal, n.kind == folded, strings.Contains(text, "\n"), n.kind == plain && strings.ContainsAny(text, ",[]{}"), n.marks&anchored != 0:
 		return nil, nil
 	}
@@ -388,7 +404,7 @@ func (s *Stream) Edits(e source.Edit) (edits []source.Edit, ok bool) {
 	}
 	i := d.nodeAt(from)
 	for t := d.unit.tape(); i < int(t.nodes[d.root].next) && int(t.nodes[i].start) == from; i++ {
-		if n := &t.nodes[i]; n.kind.isScalar() && n.kind != absent && int(n.end) == to {
+		if n := &t.nodes[i]; t.isRewritable(i) && int(n.end) == to {
 			return d.rewrite(i, *e.Scalar)
 		}
 	}
@@ -441,12 +457,13 @@ func (d *Document) part(i int) *Document {
 	return p
 }
 
-// rewrite returns the edits that rewrite the scalar at index i.
+// rewrite returns the edits that rewrite the scalar or map at index i.
 func (d *Document) rewrite(i int, as source.Rewrite) (edits []source.Edit, ok bool) {
-	t, p := d.unit.tape(), d.part(i)
+	t := d.unit.tape()
+	p := d.part(int(t.parents()[i]))
 	splices, value := t.rewritten(i, as)
 	object := p.Object()
-	if len(splices) == 0 || !put(object, t.pathTo(p.root, int(t.nodes[i].start)), value) || !p.readsAs(splices, object) {
+	if len(splices) == 0 || !put(object, t.pathBetween(p.root, i), value) || !p.readsAs(splices, object) {
 		return nil, false
 	}
 	position := d.unit.stream.position
@@ -454,6 +471,24 @@ func (d *Document) rewrite(i int, as source.Rewrite) (edits []source.Edit, ok bo
 		edits = append(edits, source.Edit{At: position(s.start), To: position(s.end), New: s.text})
 	}
 	return edits, true
+}
+
+// pathBetween returns the path from the node at index root to the one at index i, which is in it.
+func (t *tape) pathBetween(root, i int) (path change.Path) {
+	for parents := t.parents(); i != root; i = int(parents[i]) {
+		above := int(parents[i])
+		if t.nodes[above].kind.isMap() {
+			path = path.Key(t.key(i - 1))
+			continue
+		}
+		index := 0
+		for item := above + 1; item != i; item = int(t.nodes[item].next) {
+			index++
+		}
+		path = path.Index(index)
+	}
+	slices.Reverse(path)
+	return path
 }
 
 // put returns the edits that give a field a value.

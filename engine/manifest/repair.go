@@ -57,7 +57,7 @@ var (
 	listAfterKey = lazyregexp.New(`^( *)(?:- +)*[\w.-]+:( +)- `)
 	badEscaped   = lazyregexp.New(`\\([^0abtnvfre "/\\N_LPxuU])`)
 	// valueOf matches the value of a key or an item.
-	valueOf = lazyregexp.New(`^ *(?:- +)*(?:[\w./-]+: +|- +)(\S.*)$`)
+	valueOf = lazyregexp.New(`^ *(?:- +)*(?:[+=<^X]?\([^()]*\): +|[\w./-]+: +|- +)(\S.*)$`)
 )
 
 // repairs returns what may be meant, the most probable first.

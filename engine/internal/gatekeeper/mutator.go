@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
@@ -225,6 +226,13 @@ func (r *reader) unparsed(n policy.Node, err error, format string, args ...any) 
 	const advice = "expected fields with dots between them, each followed by [key: value] or [key: *] if it is a list; other names than words need quotes"
 	d := source.Errorf(r.doc.Document.In(n.Path, offset), "policy-invalid", format, args...).With(advice)
 	text := n.Text()
+	if dotted := strings.ReplaceAll(strings.TrimPrefix(text, "/"), "/", "."); dotted != text {
+		if _, err := parseLocation(dotted); err == nil && failed != nil && text[min(offset, len(text)-1)] == '/' {
+			d = r.doc.Document.Mended(d, n.Path, source.Mend{
+				Advice: "write dots between the fields: " + dotted, Title: "Write dots between the fields", Changes: []source.Change{{To: len(text), New: dotted}},
+			})
+		}
+	}
 	if match := unquotedKey().FindStringSubmatchIndex(text); match != nil {
 		key := quote(text[match[2]:])
 		d = r.doc.Document.Mended(d, n.Path, source.Mend{
