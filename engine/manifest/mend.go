@@ -248,12 +248,12 @@ func (d *Document) Put(of source.Diagnostic, path change.Path, value any) source
 	if !isText {
 		text = string(JSON(value))
 	}
-	return d.putAs(of, "Write "+path[len(path)-1].Key+": "+text, path, value)
+	return d.Replace(of, "Write "+path[len(path)-1].Key+": "+text, path, value)
 }
 
 // Remove returns a diagnostic with the fix that removes the field at a path.
 func (d *Document) Remove(of source.Diagnostic, path change.Path) source.Diagnostic {
-	return d.putAs(of, "Remove "+path[len(path)-1].Key, path, nil)
+	return d.Replace(of, "Remove "+path[len(path)-1].Key, path, nil)
 }
 
 // Texted returns a diagnostic with the fix that writes the list at a path as a text of YAML.
@@ -265,17 +265,17 @@ func (d *Document) Texted(of source.Diagnostic, path change.Path) source.Diagnos
 	i, _ := t.find(d.root, path)
 	n := &t.nodes[i]
 	if n.kind != blockSequence {
-		return d.putAs(of, "Write a text", path, string(JSON(t.value(i))))
+		return d.Replace(of, "Write a text", path, string(JSON(t.value(i))))
 	}
 	var text strings.Builder
 	for line := range strings.Lines(t.text[t.lineStart(int(n.start)):min(int(n.end)+1, len(t.text))]) {
 		text.WriteString(strings.TrimRight(line[min(int(n.column), len(line)-len(strings.TrimLeft(line, " "))):], " \t\r\n") + "\n")
 	}
-	return d.putAs(of, "Write a text", path, strings.TrimSpace(text.String()))
+	return d.Replace(of, "Write a text", path, strings.TrimSpace(text.String()))
 }
 
-// putAs is Put with a title.
-func (d *Document) putAs(of source.Diagnostic, title string, path change.Path, value any) source.Diagnostic {
+// Replace is Put with a title.
+func (d *Document) Replace(of source.Diagnostic, title string, path change.Path, value any) source.Diagnostic {
 	if d.unit.stream.origin != nil || d.unit.rewritten != nil {
 		return of
 	}
@@ -577,7 +577,7 @@ func (t *tape) changed(i int, changes []source.Change) (splices []splice, value 
 		if c.To > 0 && strings.TrimSpace(text[c.To-1:c.To]) != "" {
 			to = max(from, len(strings.TrimRight(t.text[:to], " \t\r\n"))) // the line may end there
 		}
-		written, ok := inScalar(t.nodes[i].kind, c.New)
+		written, ok := t.inScalar(i, c.New)
 		if !ok {
 			return nil, nil
 		}
@@ -600,14 +600,19 @@ func put(object any, path change.Path, value any) bool {
 	return true
 }
 
-// inScalar returns a text as it is written in a scalar of a kind. ok is false if it cannot be.
-func inScalar(kind kind, text string) (written string, ok bool) {
-	if kind == doubleQuoted {
+// inScalar returns a text as it is written in the scalar at index i. ok is false if it cannot be.
+func (t *tape) inScalar(i int, text string) (written string, ok bool) {
+	n, line := &t.nodes[i], text
+	switch n.kind {
+	case doubleQuoted:
 		quoted := doubleQuote(text)
 		return quoted[1 : len(quoted)-1], utf8.ValidString(text)
+	case literal:
+		line = strings.ReplaceAll(text, "\n", "")
+		text = strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", int(n.column)))
 	}
-	quoted, ok := singleQuote(text)
-	if ok && kind == singleQuoted {
+	quoted, ok := singleQuote(line)
+	if ok && n.kind == singleQuoted {
 		text = quoted[1 : len(quoted)-1]
 	}
 	return text, ok && utf8.ValidString(text)

@@ -65,7 +65,16 @@ func (n *Nested) Value() any {
 
 // Offset returns the place in the text, in bytes, of a byte of the string at a path in the value.
 func (n *Nested) Offset(path change.Path, offset int) int {
-	at := n.document.In(slices.Concat(change.Keys("value"), path), offset)
+	return n.place(n.document.In(slices.Concat(change.Keys("value"), path), offset))
+}
+
+// KeyOffset returns the place in the text of the key at the end of a path in the value.
+func (n *Nested) KeyOffset(path change.Path) int {
+	return n.place(n.document.Key(slices.Concat(change.Keys("value"), path)))
+}
+
+// place returns the place in the text of a position in the document.
+func (n *Nested) place(at source.Position) int {
 	line := at.Line - 2 // the key has a line of its own
 	place := n.before
 	for _, before := range n.lines[:line] {

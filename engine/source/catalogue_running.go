@@ -225,6 +225,11 @@ var checking = []Entry{
 		Advice: "Avoid a loop within a loop.",
 	},
 	{
+		Code: "variable-open", Severities: warnings, Title: "A variable is not closed",
+		Cause:  "A text of a Kyverno rule has `{{` with an expression and a single `}`. Kyverno writes such a text as it is.",
+		Advice: "Write `}}` at the end of the expression.",
+	},
+	{
 		Code: "call-fails", Severities: warnings, Title: "A call of a function always fails",
 		Cause:  "An expression of JMESPath in a Kyverno rule calls an unknown function, or a function with a wrong number of arguments, or with an argument of a type that it does not take. Kyverno accepts the policy, and the rule fails when it evaluates the call.",
 		Advice: "Correct the call; the caret shows the position.",

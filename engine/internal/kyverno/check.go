@@ -26,6 +26,8 @@ type misfit struct {
 	offset     int
 	code, text string
 	advice     source.Advice
+	// mend is the advice with its changes, if they are no other name.
+	mend source.Mend
 	// in is the text of the JSON Patch that has the part, if it is in one.
 	in string
 	// wants is the type that the scalar at value should have.
@@ -139,9 +141,12 @@ func (r *rule) misfit(m misfit) source.Diagnostic {
 		at = r.policy.document.In(m.path, m.offset)
 	}
 	d := r.warning(at, m.path, m.code, m.text, "")
-	if m.in != "" && m.advice.New != "" {
+	switch {
+	case m.mend.Advice != "":
+		d = r.policy.document.Mended(d, m.path, m.mend)
+	case m.in != "" && m.advice.New != "":
 		d = r.policy.document.Mended(d, m.path, m.advice.In(m.in, m.offset))
-	} else {
+	default:
 		d = d.Advised(m.advice)
 	}
 	if m.wants != nil {
@@ -194,6 +199,11 @@ func misfitOperations(n policy.Node, k *schema.Kind, subresources []string) (fou
 			items = policy.Node{Value: nested.Value()}.Items()
 		}
 		for _, item := range items {
+			if item.At("op").Value == nil && isText && hasVariables(text) {
+				m := misfit{path: patch.Path, offset: nested.Offset(item.Path, 0), code: "type-mismatch", text: noOperation, mend: withOperation(text, nested, item.Path, item.Object())}
+				found = append(found, m)
+				continue
+			}
 			found = append(found, misfitsOfOperation(item, k, subresources, func(field string) misfit {
 				if isText {
 					return misfit{path: patch.Path, in: text, offset: nested.Offset(item.At(field).Path, 0)}
@@ -210,7 +220,7 @@ func misfitsOfOperation(item policy.Node, k *schema.Kind, subresources []string,
 	op, m := knownOperation(item), at("path")
 	if !slices.Contains(jsonpatch.Ops, op.Op) && !strings.Contains(op.Op, "{{") && hasVariables(m.in) {
 		m = at("op") // without variables, it is an error
-		m.code, m.text, m.advice = "type-mismatch", "op must be one of "+strings.Join(jsonpatch.Ops, ", "), source.Suggest(op.Op, jsonpatch.Ops)
+		m.code, m.text, m.advice = "type-mismatch", noOperation, source.Suggest(op.Op, jsonpatch.Ops)
 		return []misfit{m}
 	}
 	wrong := op.Misfit(k)

@@ -10,6 +10,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/jmespath"
 	"github.com/preadmit/preadmit/engine/internal/kyverno/deviation"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 	"github.com/preadmit/preadmit/internal/lazyregexp"
@@ -391,10 +392,28 @@ func (r *rule) check(types []*schema.Type) (found []source.Diagnostic) {
 	for _, m := range all {
 		if key := m.Path.String() + m.Means.Does; !seen[key] {
 			seen[key] = true
-			found = append(found, r.warning(r.at(m.Path), m.Path, deviation.Code, m.Means.String(), m.Means.Advice))
+			found = append(found, r.asDocumented(m, r.warning(r.at(m.Path), m.Path, deviation.Code, m.Means.String(), m.Means.Advice)))
 		}
 	}
 	return found
+}
+
+// asDocumented returns a warning about a deviation with the fix after which the rule does what is documented, if that is
+// certain.
+func (r *rule) asDocumented(m Mark, d source.Diagnostic) source.Diagnostic {
+	document, key := r.policy.document, m.Path[len(m.Path)-1].Key
+	switch m.Means {
+	case nameIgnored:
+		return d.Replacing(document.Key(m.Path), source.Meant(key, "("+key+")"))
+	case targetsDropped:
+		return document.Put(d, change.Keys("metadata", "annotations", autogenAnnotation), "none")
+	case flowTextFails:
+		text, _ := m.Path.Get(document.Object())
+		if operations, err := manifest.Value(text.(string)); err == nil {
+			return document.Replace(d, "Write JSON", m.Path, string(manifest.JSON(operations)))
+		}
+	}
+	return d
 }
 
 // warning returns a warning about a part of the rule.

@@ -270,6 +270,9 @@ func isFlowText(value any) bool {
 	return strings.HasPrefix(text, "[") && !json.Valid([]byte(text))
 }
 
+// noOperation is what is said about an operation without a known op.
+var noOperation = "op must be one of " + strings.Join(jsonpatch.Ops, ", ")
+
 // parseJSONPatch reads a JSON Patch that is a list or a text with a list.
 func parseJSONPatch(value any) ([]jsonpatch.Operation, error) {
 	if text, ok := value.(string); ok {
@@ -325,7 +328,7 @@ func parseOperation(item any) (jsonpatch.Operation, error) {
 	operation.NoValue = !hasValue
 	switch {
 	case !slices.Contains(jsonpatch.Ops, operation.Op):
-		return operation, &operationError{"op must be one of " + strings.Join(jsonpatch.Ops, ", "), source.Meant(operation.Op, source.Nearest(operation.Op, jsonpatch.Ops)), "op"}
+		return operation, &operationError{noOperation, source.Meant(operation.Op, source.Nearest(operation.Op, jsonpatch.Ops)), "op"}
 	case !hasPath || operation.Path != "" && operation.Path[0] != '/':
 		return operation, &operationError{"path must be a JSON Pointer, which starts with /", source.Meant(operation.Path, "/"+operation.Path), "path"}
 	case (operation.Op == "move" || operation.Op == "copy") && !strings.HasPrefix(operation.From, "/"):
@@ -373,6 +376,9 @@ func meantOperation(text string) source.Mend {
 			continue
 		}
 		at := change.Path{change.Index(i)}
+		if fields, _ := item.(map[string]any); e.field == "op" && fields["op"] == nil {
+			return withOperation(text, nested, at, fields)
+		}
 		if e.field != "" {
 			at = at.Key(e.field)
 		}
@@ -382,6 +388,28 @@ func meantOperation(text string) source.Mend {
 		return e.meant.In(text, nested.Offset(at, 0))
 	}
 	return source.Mend{}
+}
+
+// withOperation returns the mend of an operation without op, at a path of the text of a JSON Patch: one with a value adds
+// it, and one without removes.
+func withOperation(text string, nested *manifest.Nested, at change.Path, fields map[string]any) source.Mend {
+	op := "remove"
+	switch {
+	case fields["from"] != nil:
+		return source.Mend{}
+	case fields["value"] != nil:
+		op = "add"
+	}
+	first := len(text)
+	for key := range fields {
+		first = min(first, nested.KeyOffset(at.Key(key)))
+	}
+	line := strings.LastIndexByte(text[:first], '\n') + 1
+	insert := "op: " + op + "\n" + strings.Repeat(" ", first-line)
+	if strings.ContainsAny(text[line:first], "{[") {
+		insert = `"op": "` + op + `", `
+	}
+	return source.Mend{Advice: "write op: " + op, Title: "Write op: " + op, Changes: []source.Change{{From: first, To: first, New: insert}}}
 }
 
 // foreach is the state of the foreach of a rule.

@@ -1,6 +1,7 @@
 package kyverno
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -435,7 +436,9 @@ func (r *reader) expressions(n policy.Node) {
 		r.expressions(below)
 	}
 	text := n.Text()
-	for _, m := range variablePattern().FindAllStringSubmatchIndex(text, -1) {
+	found := variablePattern().FindAllStringSubmatchIndex(text, -1)
+	r.openVariable(n, found)
+	for _, m := range found {
 		inner := text[m[4]+2 : m[5]-2]
 		trimmed := strings.TrimLeft(inner, " \t\n")
 		offset := m[4] + 2 + len(inner) - len(trimmed)
@@ -444,6 +447,31 @@ func (r *reader) expressions(n policy.Node) {
 		}
 		if strings.TrimSpace(trimmed) != "@" {
 			r.expression(n, trimmed, offset)
+		}
+	}
+}
+
+// openVariable warns about a variable without its last brace. Kyverno takes it for a text.
+func (r *reader) openVariable(n policy.Node, variables [][]int) {
+	text := []byte(n.Text())
+	for _, m := range variables {
+		clear(text[m[0]:m[1]])
+	}
+	start := bytes.Index(text, []byte("{{"))
+	if start < 0 || start > 0 && text[start-1] == '\\' {
+		return
+	}
+	for end := start + 2; end < len(text); end++ {
+		inner := strings.TrimSpace(string(text[start+2 : end]))
+		if text[end] != '}' || inner == "" {
+			continue
+		}
+		if _, err := jmespath.Compile(inner); err == nil {
+			w := source.Warningf(r.doc.Document.In(n.Path, start), "variable-open", "the variable that begins here lacks a }, so Kyverno takes it for a text")
+			r.doc.Report(r.doc.Document.Mended(w, n.Path, source.Mend{
+				Advice: "write }} at its end", Title: "Write }} at the end of the variable", Changes: []source.Change{{From: end, To: end, New: "}"}},
+			}), n.Path)
+			return
 		}
 	}
 }

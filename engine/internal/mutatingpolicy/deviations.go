@@ -155,10 +155,14 @@ func (d *definition) whyExtended() *deviation.Deviation {
 func (d *definition) checkDeviations(spec policy.Node) (found []source.Diagnostic) {
 	for _, m := range d.marks(spec) {
 		at := d.document.At(m.at.Path)
-		found = append(found, source.Diagnostic{
+		w := source.Diagnostic{
 			At: at, Severity: source.Warning, Code: deviation.Code, Subject: d.kind + " " + d.key(),
 			Field: m.at.Path.String(), Message: m.deviation.String(), Advice: m.deviation.Advice, Excerpt: d.document.Excerpt(at),
-		})
+		}
+		if m.deviation == settingsIgnored {
+			w = d.document.Remove(w, m.at.Path)
+		}
+		found = append(found, w)
 	}
 	for _, x := range d.exceptions {
 		if x.usesVariables {

@@ -2,8 +2,11 @@ package policydoc
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/preadmit/preadmit/engine/change"
+	"github.com/preadmit/preadmit/engine/internal/celenv/syntax"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -31,6 +34,11 @@ func (r *Reader) usual(path change.Path) []any {
 		list = path[item-1].Key
 	}
 	switch field := path[len(path)-1].Key; {
+	case field == "name" && list == "variables":
+		if values := r.undeclared(path[:item]); len(values) > 0 {
+			return values
+		}
+		return []any{fmt.Sprintf("variable%d", path[item].Index+1)}
 	case field == "name" && names[list] != "":
 		return []any{fmt.Sprintf(names[list], path[item].Index+1)}
 	case field == "kind" && list == "subjects":
@@ -43,7 +51,7 @@ func (r *Reader) usual(path change.Path) []any {
 }
 
 // names are the names of items that are named only for messages and other parts of their policy, by their list.
-var names = map[string]string{"rules": "rule-%d", "matchConditions": "condition-%d", "variables": "variable%d"}
+var names = map[string]string{"rules": "rule-%d", "matchConditions": "condition-%d"}
 
 // usualValues are values of fields, by their names.
 var usualValues = map[string][]any{
@@ -52,6 +60,35 @@ var usualValues = map[string][]any{
 	"validationActions":       {[]any{"Deny"}, []any{"Warn"}, []any{"Audit"}},
 	"sideEffects":             {"None", "NoneOnDryRun"},
 	"admissionReviewVersions": {[]any{"v1"}},
+}
+
+// undeclared returns the names of variables that expressions read, but that the list at a path does not declare.
+func (r *Reader) undeclared(variables change.Path) (names []any) {
+	var declared []any
+	list, _ := variables.Get(r.Root.Value)
+	for _, v := range (policy.Node{Value: list}).Items() {
+		declared = append(declared, v.At("name").Value)
+	}
+	eachText(r.Root, func(text string) {
+		parts := syntax.Parts(text)
+		word := func(i int) string { return text[parts[i].Start:parts[i].End] }
+		for i := 2; i < len(parts); i++ {
+			if name := word(i); word(i-2) == "variables" && word(i-1) == "." && !slices.Contains(declared, any(name)) && !slices.Contains(names, any(name)) {
+				names = append(names, name)
+			}
+		}
+	})
+	return names
+}
+
+// eachText calls f with every expression of CEL in a value.
+func eachText(n policy.Node, f func(text string)) {
+	if key := n.Key(); key == "expression" || strings.HasSuffix(key, "Expression") {
+		f(n.Text())
+	}
+	for _, below := range n.Below() {
+		eachText(below, f)
+	}
 }
 
 // patchTypes returns the types that the mutation at a path can have: that of its patch, if it has only one.
