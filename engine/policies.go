@@ -13,6 +13,7 @@ import (
 	"github.com/preadmit/preadmit/engine/internal/mapolicy"
 	"github.com/preadmit/preadmit/engine/internal/mutatingpolicy"
 	"github.com/preadmit/preadmit/engine/internal/mutationtree"
+	"github.com/preadmit/preadmit/engine/internal/policydoc"
 	"github.com/preadmit/preadmit/engine/internal/release"
 	"github.com/preadmit/preadmit/engine/internal/schema"
 	"github.com/preadmit/preadmit/engine/internal/vapolicy"
@@ -228,7 +229,7 @@ const mostProposed = 4
 // they are few.
 func (s *Set) proposeIdentity(d *manifest.Document, missing source.Diagnostic, path change.Path) source.Diagnostic {
 	var fitting []string
-	kinds := slices.Concat(s.kinds...)
+	kinds := slices.Clone(policydoc.Kinds())
 	for _, k := range s.schemas.Kinds() {
 		kinds = append(kinds, k.Kind)
 	}
@@ -237,7 +238,7 @@ func (s *Set) proposeIdentity(d *manifest.Document, missing source.Diagnostic, p
 		switch {
 		case path[0].Key == "kind" && value == d.TextAt("apiVersion"):
 			value = kind.Kind
-		case path[0].Key == "kind", kind.Kind != d.TextAt("kind"), kind.Version == "":
+		case path[0].Key == "kind", kind.Kind != d.TextAt("kind"):
 			continue
 		}
 		if !slices.Contains(fitting, value) {

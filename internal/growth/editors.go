@@ -55,7 +55,7 @@ func ofEditors() (all []dimension) {
 	session("edits in a large file", 16, policies, opened(whole, tenEdits))
 	session("questions in a large file", 16, policies, opened(whole, ask))
 	session("questions among policies", 16, apart, opened(one, ask))
-	session("fixes", 16, wrong, func(n int) []message {
+	session("fixes", 64, wrong, func(n int) []message {
 		return []message{open(policyFile(0), wrongRules(n)), check, actions(policyFile(0), 0, 0, 1<<20, 0)}
 	})
 	session("open files", 16, apart, func(n int) []message {

@@ -226,19 +226,18 @@ func (r *reader) unparsed(n policy.Node, err error, format string, args ...any) 
 	const advice = "expected fields with dots between them, each followed by [key: value] or [key: *] if it is a list; other names than words need quotes"
 	d := source.Errorf(r.doc.Document.In(n.Path, offset), "policy-invalid", format, args...).With(advice)
 	text := n.Text()
-	if dotted := strings.ReplaceAll(strings.TrimPrefix(text, "/"), "/", "."); dotted != text {
-		if _, err := parseLocation(dotted); err == nil && failed != nil && text[min(offset, len(text)-1)] == '/' {
-			d = r.doc.Document.Mended(d, n.Path, source.Mend{
-				Advice: "write dots between the fields: " + dotted, Title: "Write dots between the fields", Changes: []source.Change{{To: len(text), New: dotted}},
-			})
-		}
-	}
 	if match := unquotedKey().FindStringSubmatchIndex(text); match != nil {
 		key := quote(text[match[2]:])
 		d = r.doc.Document.Mended(d, n.Path, source.Mend{
 			Advice: "write the key in quotes: " + text[:match[2]] + key, Title: "Write the key in quotes",
 			Changes: []source.Change{{From: match[2], To: len(text), New: key}},
 		})
+	} else if dotted := strings.ReplaceAll(strings.TrimPrefix(text, "/"), "/", "."); dotted != text {
+		if _, err := parseLocation(dotted); err == nil {
+			d = r.doc.Document.Mended(d, n.Path, source.Mend{
+				Advice: "write dots between the fields: " + dotted, Title: "Write dots between the fields", Changes: []source.Change{{To: len(text), New: dotted}},
+			})
+		}
 	}
 	r.doc.Report(d, n.Path)
 }

@@ -175,6 +175,7 @@ func (v *validator) expression(e expression, path change.Path) {
 		}
 	default:
 		v.invalid(path.Key("operator"), enum(e.operator), "not a valid selector operator")
+		v.errors[len(v.errors)-1].Missing = e.operator == ""
 		if near := source.Nearest(e.operator, []string{"In", "NotIn", "Exists", "DoesNotExist"}); near != "" && e.operator != "" {
 			v.errors[len(v.errors)-1].Advice = source.Meant(e.operator, near)
 		}

@@ -43,6 +43,8 @@ func (r *Reader) usual(path change.Path) []any {
 		return []any{fmt.Sprintf(names[list], path[item].Index+1)}
 	case field == "kind" && list == "subjects":
 		return []any{"User", "Group", "ServiceAccount"}
+	case field == "operator" && list == "matchExpressions":
+		return r.selectorOperators(path[:item+1])
 	case field == "patchType":
 		return r.patchTypes(path[:item+1])
 	default:
@@ -89,6 +91,14 @@ func eachText(n policy.Node, f func(text string)) {
 	for _, below := range n.Below() {
 		eachText(below, f)
 	}
+}
+
+// selectorOperators returns the operators that the requirement of a selector at a path can have.
+func (r *Reader) selectorOperators(requirement change.Path) []any {
+	if values, _ := requirement.Key("values").Get(r.Root.Value); values != nil {
+		return []any{"In", "NotIn"}
+	}
+	return []any{"Exists", "DoesNotExist"}
 }
 
 // patchTypes returns the types that the mutation at a path can have: that of its patch, if it has only one.
