@@ -224,8 +224,8 @@ func (n *names) misspelt(s policy.Selected) (advice string, meant policy.Selecte
 	}
 	var groups []string
 	for _, k := range n.kinds() {
-		if isNamed(k) && !slices.Contains(groups, k.Group) {
-			groups = append(groups, cmp.Or(k.Group, `""`))
+		if group := cmp.Or(k.Group, `""`); isNamed(k) && !slices.Contains(groups, group) {
+			groups = append(groups, group)
 		}
 	}
 	switch near := source.Misspelt(s.Group, groups); {

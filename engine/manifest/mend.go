@@ -571,7 +571,11 @@ func setAt(object any, keys []any, value any) bool {
 // changed returns the splices that change parts of the text of the scalar at index i, and its value then. There are
 // none for a text that a scalar of its form cannot have.
 func (t *tape) changed(i int, changes []source.Change) (splices []splice, value any) {
-	text := t.string(&t.nodes[i])
+	n := &t.nodes[i]
+	text := t.string(n)
+	if n.kind == plain && source.Changed(text, changes) == "" {
+		return []splice{{start: int(n.start), end: int(n.end), text: `""`}}, ""
+	}
 	for _, c := range changes {
 		from, to := t.byteOf(i, c.From), t.byteOf(i, c.To)
 		if c.To > 0 && strings.TrimSpace(text[c.To-1:c.To]) != "" {

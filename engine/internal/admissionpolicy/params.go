@@ -7,6 +7,8 @@ import (
 	"github.com/preadmit/preadmit/engine/change"
 	"github.com/preadmit/preadmit/engine/gvk"
 	"github.com/preadmit/preadmit/engine/internal/schema"
+	"github.com/preadmit/preadmit/engine/internal/witness"
+	"github.com/preadmit/preadmit/engine/manifest"
 	"github.com/preadmit/preadmit/engine/policy"
 	"github.com/preadmit/preadmit/engine/source"
 )
@@ -68,12 +70,33 @@ func (p *paramRef) describe(kind *schema.Kind) string {
 	return what
 }
 
-// misnamed returns a diagnostic about the param of a binding that is not found, with the name that was probably meant.
-func (b *Binding) misnamed(kind *schema.Kind, found source.Diagnostic, r *policy.Request) source.Diagnostic {
-	p, namespace := b.params, b.params.namespace
+// unfound returns a diagnostic about the param of a binding that is not found, with the name that was probably meant, and
+// with the param as a document after the binding.
+func (b *Binding) unfound(kind *schema.Kind, found source.Diagnostic, r *policy.Request) source.Diagnostic {
+	if b.params.name == "" {
+		return found
+	}
+	namespace := b.params.namespace
 	if kind.Namespaced && namespace == "" {
 		namespace = r.Namespace
 	}
+	found = b.misnamed(kind, namespace, found, r)
+	object := witness.Example(kind)
+	metadata := map[string]any{"name": b.params.name}
+	if kind.Namespaced {
+		metadata["namespace"] = namespace
+	}
+	object["metadata"] = metadata
+	if edit, ok := b.Document.After("---\n" + string(manifest.YAML(object))); ok {
+		found = found.Mended("Add the param", edit)
+	}
+	return found
+}
+
+// misnamed returns a diagnostic about the param of a binding that is not found in a namespace, with the name that was
+// probably meant.
+func (b *Binding) misnamed(kind *schema.Kind, namespace string, found source.Diagnostic, r *policy.Request) source.Diagnostic {
+	p := b.params
 	near, err := r.Snapshot.Once(nearest{p, namespace}, func() (any, error) {
 		var names []string
 		_, err := r.Snapshot.Select(kind.Kind, namespace, func(_, name string) bool {
@@ -82,7 +105,7 @@ func (b *Binding) misnamed(kind *schema.Kind, found source.Diagnostic, r *policy
 		})
 		return source.Misspelt(p.name, names), err
 	})
-	if err != nil || near == "" || p.name == "" {
+	if err != nil || near == "" {
 		return found
 	}
 	mend := source.Meant(p.name, near.(string)).In(p.name, 0)

@@ -91,13 +91,13 @@ func (l *Language) planBinding(p *Policy, b *Binding, paramKind *schema.Kind, r 
 	if len(params) == 0 && !b.params.allowNone {
 		f := l.configuration(p, b, "binding", source.Messagef("no params found for policy binding with `Deny` parameterNotFoundAction"))
 		f.Advice, f.Missing = "there is no "+b.params.describe(paramKind)+": "+giveParam, b.params.id(paramKind, r.Namespace)
-		f.Fixes = b.Document.Put(b.misnamed(paramKind, source.Diagnostic{}, r), change.Keys("spec", "paramRef", "parameterNotFoundAction"), "Allow").Fixes
+		f.Fixes = b.Document.Put(b.unfound(paramKind, source.Diagnostic{}, r), change.Keys("spec", "paramRef", "parameterNotFoundAction"), "Allow").Fixes
 		plan.Failures = append(plan.Failures, f)
 		return nil
 	}
 	if len(params) == 0 {
 		skip(policy.Text("there are no params, and parameterNotFoundAction is Allow"))
-		r.Warn(b.misnamed(paramKind, source.Warningf(b.Document.At(change.Keys("spec", "paramRef")), "param-not-found",
+		r.Warn(b.unfound(paramKind, source.Warningf(b.Document.At(change.Keys("spec", "paramRef")), "param-not-found",
 			"policy %s, binding %s: there is no %s, so the policy does nothing, as parameterNotFoundAction Allow says", source.Name(p.Name), source.Name(b.Name), b.params.describe(paramKind)).
 			With(giveParam), r))
 	}

@@ -134,6 +134,9 @@ func (o Objects) misfits(index int, text string, tree *ast.AST) (problems []Prob
 			})
 		} else if misfit := l.operation.Misfit(o.Kind); misfit != nil {
 			mend := misfit.Advice.In(text, at)
+			if len(mend.Changes) == 0 { // it may be about from
+				mend = misfit.Advice.In(text, offsetOf(text, tree, l.in))
+			}
 			if misfit.Wants != nil {
 				m := mender{text: text, parsed: tree, parts: syntax.Parts(text)}
 				if literal := m.literalAs(l.value, misfit.Wants.Fits); literal.Advice != "" {

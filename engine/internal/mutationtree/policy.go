@@ -126,8 +126,12 @@ func (c *compiler) policy() []rule {
 	d := c.document
 	if d.Kind() != PolicyKind {
 		at := change.Keys("kind")
-		c.report(c.document.At(at), at, "policy-kind-unknown", fmt.Sprintf("there is no %s of %s", d.Kind().Kind, d.Kind().APIVersion()),
-			source.Advice{Text: fmt.Sprintf("expected apiVersion: %s, kind: %s", PolicyKind.APIVersion(), PolicyKind.Kind)})
+		advice := source.Advice{Text: fmt.Sprintf("expected apiVersion: %s, kind: %s", PolicyKind.APIVersion(), PolicyKind.Kind)}
+		if d.Kind().Kind == PolicyKind.Kind {
+			advice.Old, advice.New = d.Kind().APIVersion(), PolicyKind.APIVersion()
+		}
+		c.add(at, source.Errorf(c.document.At(at), "policy-kind-unknown", "there is no %s of %s", d.Kind().Kind, d.Kind().APIVersion()).
+			AdvisedAt(c.document.At(change.Keys("apiVersion")), advice))
 		return nil
 	}
 	root := c.object(d.Object(), nil, "apiVersion", "kind", "metadata", "spec")

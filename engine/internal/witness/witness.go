@@ -442,6 +442,16 @@ func withItem(value any, index int, path []string, leaf any, t *schema.Type) any
 	return list
 }
 
+// Example returns an object of a kind that has only the fields without which it is not valid.
+func Example(k *schema.Kind) map[string]any {
+	object, _ := anyOf(k.Type()).(map[string]any)
+	if object == nil {
+		object = map[string]any{}
+	}
+	object["apiVersion"], object["kind"] = k.APIVersion(), k.Kind.Kind
+	return object
+}
+
 // anyOf returns some value of a type.
 func anyOf(t *schema.Type) any {
 	switch {
