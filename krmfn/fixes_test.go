@@ -109,11 +109,16 @@ func (c *lspClient) actionsFor(name string, at int, message string) (titles []st
 	for _, action := range c.actions(name, at, at) {
 		action := action.(map[string]any)
 		of, _ := action["diagnostics"].([]any)
-		if action["kind"] == "quickfix" && slices.ContainsFunc(of, func(d any) bool { return d.(map[string]any)["message"] == message }) {
+		if isFix(action) && slices.ContainsFunc(of, func(d any) bool { return d.(map[string]any)["message"] == message }) {
 			titles, actions = append(titles, action["title"].(string)), append(actions, action)
 		}
 	}
 	return titles, actions
+}
+
+// isFix reports whether an action fixes a finding. To accept it is no fix.
+func isFix(action map[string]any) bool {
+	return action["kind"] == "quickfix" && !strings.HasPrefix(action["title"].(string), "Accept in ")
 }
 
 // withoutFix has the codes whose mend only people can make, by the reason.
@@ -134,7 +139,7 @@ var withoutFix = map[string]string{
 	bad-items too-deep manifest-defined-twice policy-defined-twice crd-invalid values-invalid mutators-conflict mutator-fails
 	number-rounded empty-parents value-shared atomic-list always-true
 	mutation-refused changes-nothing order-dependent policies-fight always-false costly name-order not-idempotent controller-endless
-	kyverno-differs exception-expires field-not-stored webhook-unpredicted target-failed tree-failed would-be-denied maybe-denied policy-warning failure-ignored
+	exception-expires field-not-stored webhook-unpredicted target-failed tree-failed would-be-denied maybe-denied policy-warning failure-ignored
 	limit-object-size limit-expression limit-patch limit-foreach limit-targets policy-needs-flag value-not-written`,
 	"it is no mistake: nothing has to be done": `value-not-stored refusal-averted not-viewed policy-not-mutating rule-not-mutating
 	validation-redundant pods-only`,

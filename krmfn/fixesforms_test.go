@@ -31,9 +31,9 @@ var fixForms = map[string]struct {
 	"byte order mark":  {"utf-16", "", true, func(text string) string { return "\uFEFF" + text }},
 	"no final newline": {"utf-8", "", false, func(text string) string { return strings.TrimSuffix(text, "\n") }},
 	"comment before":   {"utf-8", "", true, func(text string) string { return "# é😀\n" + text }},
-	"JSON, UTF-8":      {"utf-8", "acceptance-unused boolean-key", false, asJSON},
-	"JSON, UTF-16":     {"utf-16", "acceptance-unused boolean-key", false, asJSON},
-	"JSON, UTF-32":     {"utf-32", "acceptance-unused boolean-key", false, asJSON},
+	"JSON, UTF-8":      {"utf-8", "acceptance-unused boolean-key manifest-invalid.space", false, asJSON},
+	"JSON, UTF-16":     {"utf-16", "acceptance-unused boolean-key manifest-invalid.space", false, asJSON},
+	"JSON, UTF-32":     {"utf-32", "acceptance-unused boolean-key manifest-invalid.space", false, asJSON},
 	"comments": {"utf-16", "malformed-yaml.indent", false, func(text string) string {
 		return plainLine.ReplaceAllString(text, "$1\t# é😀: {")
 	}},
@@ -103,12 +103,34 @@ func valuesOf(text string) (all []any) {
 	}
 	for _, d := range stream.Documents() {
 		object := d.Object()
-		if metadata, ok := object["metadata"].(map[string]any); ok && reflect.DeepEqual(metadata["annotations"], map[string]any{"é😀": "é😀"}) {
-			delete(metadata, "annotations") // asJSON has added these
+		if metadata, ok := object["metadata"].(map[string]any); ok {
+			if annotations, _ := metadata["annotations"].(map[string]any); annotations["é😀"] != nil { // asJSON has added it
+				if delete(annotations, "é😀"); len(annotations) == 0 {
+					delete(metadata, "annotations")
+				}
+			}
 		}
-		all = append(all, object)
+		all = append(all, withPatches(object))
 	}
 	return all
+}
+
+// withPatches returns a value with the values of JSON Patches in place of their texts.
+func withPatches(value any) any {
+	switch value := value.(type) {
+	case []any:
+		for i := range value {
+			value[i] = withPatches(value[i])
+		}
+	case map[string]any:
+		for key := range value {
+			value[key] = withPatches(value[key])
+			if text, isText := value[key].(string); isText && key == "patchesJson6902" {
+				value[key], _ = manifest.Value(text) // a text that cannot be read has no value
+			}
+		}
+	}
+	return value
 }
 
 // fixed is a workspace after a fix.

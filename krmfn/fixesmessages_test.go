@@ -173,6 +173,7 @@ var withoutFixOf = map[string][]string{
 	"either of the parts that contradict each other may be wrong": {
 		`policy-invalid: .*(must not specify|mutually exclusive|must not be specified when|both Deny and Warn|Duplicate value|Too many)`,
 		`policy-invalid: .*(disabling admission|in CEL are not evaluated)`,
+		`kyverno-differs: .*write (a policy|a rule|a foreach|the condition|them with)`,
 		`condition-unreachable: .*(contradicts|is never true|never holds|false for every object)`,
 		`never-applies: `,
 	},
@@ -200,9 +201,8 @@ func (c *lspClient) fixedIn(name string) map[string]bool {
 	fixed := map[string]bool{}
 	for _, action := range c.actions(name, 0, len(c.texts[name])) {
 		action := action.(map[string]any)
-		title, of := action["title"].(string), action["diagnostics"]
-		if action["kind"] == "quickfix" && !strings.HasPrefix(title, "Accept in") && of != nil {
-			for _, d := range of.([]any) {
+		if of, _ := action["diagnostics"].([]any); isFix(action) {
+			for _, d := range of {
 				fixed[d.(map[string]any)["message"].(string)] = true
 			}
 		}

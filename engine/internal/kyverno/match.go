@@ -102,7 +102,7 @@ func (r *reader) filter(n policy.Node, required bool) {
 	for _, block := range append(conditionsIn(n), n) {
 		r.block(block)
 	}
-	if required && readFilter(n).isEmpty() {
+	if required && readFilter(n).isEmpty() && !n.Has("any") && !n.Has("all") {
 		r.doc.Advise(n.Path, "policy-invalid", "an empty match block matches nothing", "give it any: with resources and kinds")
 	}
 }
