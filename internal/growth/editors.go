@@ -55,9 +55,7 @@ func ofEditors() (all []dimension) {
 	session("edits in a large file", 16, policies, opened(whole, tenEdits))
 	session("questions in a large file", 16, policies, opened(whole, ask))
 	session("questions among policies", 16, apart, opened(one, ask))
-	session("fixes", 64, wrong, func(n int) []message {
-		return []message{open(policyFile(0), wrongRules(n)), check, actions(policyFile(0), 0, 0, 1<<20, 0)}
-	})
+	session("fixes", 64, wrong, allFixes)
 	session("open files", 16, apart, func(n int) []message {
 		all := []message{check}
 		for i := range n {
@@ -79,6 +77,11 @@ func policyFile(i int) string { return fmt.Sprintf("policies-%d.yaml", i) }
 func ownPolicy(i int) string {
 	return boundPolicy(fmt.Sprint("p-", i), "configmaps", fmt.Sprintf("  variables:\n  - {name: team, expression: object.metadata.name}\n  matchConditions:\n  - {name: own, expression: 'object.metadata.name == \"c-%d\"'}\n", i), "",
 		patch(`[JSONPatch{op: "add", path: "/metadata/labels", value: {"team": variables.team}}]`))
+}
+
+// allFixes asks for the fixes of all mistakes.
+func allFixes(n int) []message {
+	return []message{open(policyFile(0), wrongRules(n)), check, actions(policyFile(0), 0, 0, 1<<20, 0)}
 }
 
 // wrongRules returns a policy with rules that have mistakes: a misspelt word, a missing field, and values in their texts.

@@ -11,8 +11,8 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// This file finds the fields that expressions read of the object and of the request, but that neither has: JMESPath
-// takes null for them.
+// This file finds the fields that expressions read of the object and of the request, but that neither has: Kyverno fails, or
+// JMESPath takes null for them.
 
 // requestFields are the fields of the variable request, of which admission requests have some only at times.
 var requestFields = strings.Fields("clusterRoles dryRun kind name namespace object oldObject operation options requestKind requestResource requestSubResource resource roles subResource uid userInfo")
@@ -43,7 +43,7 @@ func (d *definition) checkReads(schemas *schema.Registry) (found []source.Diagno
 			continue // it was compiled
 		}
 		for _, m := range missed(n, kinds[r]) {
-			w := r.warning(e.at(d.document, m.offset), e.node.Path, "field-undefined", m.text+", so it reads as null", "")
+			w := r.warning(e.at(d.document, m.offset), e.node.Path, "field-undefined", m.text+", so the expression never finds it", "")
 			found = append(found, d.document.Mended(w, e.node.Path, m.advice.In(e.node.Text(), e.offset+m.offset)))
 		}
 	}
