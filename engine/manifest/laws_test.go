@@ -251,8 +251,8 @@ func FuzzRewritten(f *testing.F) {
 // unbounded reads as the language server does.
 var unbounded = Bounds{Documents: math.MaxInt}
 
-// checkRewritten changes a part of each scalar of a text, and its quotes, and adds a field to each map. If there are edits for
-// that, the text reads as before but for this scalar or field.
+// checkRewritten changes a part of each scalar of a text, and its quotes, and adds a field to each map. If there are
+// edits for that, the text reads as before but for this scalar or field.
 func checkRewritten(t *testing.T, text string, from, size uint8, to string) {
 	s, found := unbounded.ReadPlain("in.yaml", []byte(text))
 	if source.HasErrors(found) {

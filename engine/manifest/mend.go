@@ -269,7 +269,8 @@ func (d *Document) Texted(of source.Diagnostic, path change.Path) source.Diagnos
 	}
 	var text strings.Builder
 	for line := range strings.Lines(t.text[t.lineStart(int(n.start)):min(int(n.end)+1, len(t.text))]) {
-		text.WriteString(strings.TrimRight(line[min(int(n.column), len(line)-len(strings.TrimLeft(line, " "))):], " \t\r\n") + "\n")
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		text.WriteString(strings.TrimRight(line[min(int(n.column), indent):], " \t\r\n") + "\n")
 	}
 	return d.Replace(of, "Write a text", path, strings.TrimSpace(text.String()))
 }

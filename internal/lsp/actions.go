@@ -152,9 +152,11 @@ func (p *proposals) edits(of fix) (all []editor.Edit, ok bool) {
 func (p *proposals) rewriting(e located) (edits []editor.Edit, ok bool) {
 	path, text, name := e.edit.Path, p.texts[e.edit.Path], p.names[e.edit.Path]
 	if p.read[path] == nil {
-		p.read[path], _ = manifest.Bounds{Documents: math.MaxInt}.ReadPlain(name, []byte(text.content)) // its problems are among the findings
+		unbounded := manifest.Bounds{Documents: math.MaxInt}
+		p.read[path], _ = unbounded.ReadPlain(name, []byte(text.content)) // its problems are among the findings
 	}
-	found, ok := p.read[path].Edits(source.Edit{At: text.place(name, e.edit.From), To: text.place(name, e.edit.To), Scalar: e.scalar, Put: e.put})
+	from, to := text.place(name, e.edit.From), text.place(name, e.edit.To)
+	found, ok := p.read[path].Edits(source.Edit{At: from, To: to, Scalar: e.scalar, Put: e.put})
 	for _, f := range found {
 		placed, _ := text.locate(path, f) // it has an end
 		edits = append(edits, placed)

@@ -95,7 +95,9 @@ func (b *Binding) unfound(kind *schema.Kind, found source.Diagnostic, r *policy.
 
 // misnamed returns a diagnostic about the param of a binding that is not found in a namespace, with the name that was
 // probably meant.
-func (b *Binding) misnamed(kind *schema.Kind, namespace string, found source.Diagnostic, r *policy.Request) source.Diagnostic {
+func (b *Binding) misnamed(
+	kind *schema.Kind, namespace string, found source.Diagnostic, r *policy.Request,
+) source.Diagnostic {
 	p := b.params
 	near, err := r.Snapshot.Once(nearest{p, namespace}, func() (any, error) {
 		var names []string

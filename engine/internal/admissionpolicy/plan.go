@@ -91,7 +91,8 @@ func (l *Language) planBinding(p *Policy, b *Binding, paramKind *schema.Kind, r 
 	if len(params) == 0 && !b.params.allowNone {
 		f := l.configuration(p, b, "binding", source.Messagef("no params found for policy binding with `Deny` parameterNotFoundAction"))
 		f.Advice, f.Missing = "there is no "+b.params.describe(paramKind)+": "+giveParam, b.params.id(paramKind, r.Namespace)
-		f.Fixes = b.Document.Put(b.unfound(paramKind, source.Diagnostic{}, r), change.Keys("spec", "paramRef", "parameterNotFoundAction"), "Allow").Fixes
+		action := change.Keys("spec", "paramRef", "parameterNotFoundAction")
+		f.Fixes = b.Document.Put(b.unfound(paramKind, source.Diagnostic{}, r), action, "Allow").Fixes
 		plan.Failures = append(plan.Failures, f)
 		return nil
 	}

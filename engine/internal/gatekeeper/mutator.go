@@ -235,7 +235,8 @@ func (r *reader) unparsed(n policy.Node, err error, format string, args ...any) 
 	} else if dotted := strings.ReplaceAll(strings.TrimPrefix(text, "/"), "/", "."); dotted != text {
 		if _, err := parseLocation(dotted); err == nil {
 			d = r.doc.Document.Mended(d, n.Path, source.Mend{
-				Advice: "write dots between the fields: " + dotted, Title: "Write dots between the fields", Changes: []source.Change{{To: len(text), New: dotted}},
+				Advice: "write dots between the fields: " + dotted, Title: "Write dots between the fields",
+				Changes: []source.Change{{To: len(text), New: dotted}},
 			})
 		}
 	}

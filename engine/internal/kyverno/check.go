@@ -200,7 +200,8 @@ func misfitOperations(n policy.Node, k *schema.Kind, subresources []string) (fou
 		}
 		for _, item := range items {
 			if item.At("op").Value == nil && isText && hasVariables(text) {
-				m := misfit{path: patch.Path, offset: nested.Offset(item.Path, 0), code: "type-mismatch", text: noOperation, mend: withOperation(text, nested, item.Path, item.Object())}
+				m := misfit{path: patch.Path, offset: nested.Offset(item.Path, 0), code: "type-mismatch", text: noOperation}
+				m.mend = withOperation(text, nested, item.Path, item.Object())
 				found = append(found, m)
 				continue
 			}

@@ -172,7 +172,8 @@ func (r *reader) rules(n policy.Node, d *definition) []*rule {
 // idle reports a rule that does nothing. It may have misspelt its block.
 func (r *reader) idle(n policy.Node, text string) {
 	const advice = "give it a mutate block"
-	d := source.Diagnostic{At: r.doc.Document.At(n.Path), Severity: source.Error, Code: "policy-invalid", Message: text, Advice: advice}
+	d := source.Diagnostic{Severity: source.Error, Code: "policy-invalid", Message: text, Advice: advice}
+	d.At = r.doc.Document.At(n.Path)
 	for _, key := range sortedKeys(n.Object()) {
 		if near := source.Misspelt(key, []string{"mutate", "validate", "generate", "verifyImages"}); near != "" {
 			meant := source.Meant(key, near)

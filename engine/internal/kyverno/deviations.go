@@ -392,7 +392,8 @@ func (r *rule) check(types []*schema.Type) (found []source.Diagnostic) {
 	for _, m := range all {
 		if key := m.Path.String() + m.Means.Does; !seen[key] {
 			seen[key] = true
-			found = append(found, r.asDocumented(m, r.warning(r.at(m.Path), m.Path, deviation.Code, m.Means.String(), m.Means.Advice)))
+			w := r.warning(r.at(m.Path), m.Path, deviation.Code, m.Means.String(), m.Means.Advice)
+			found = append(found, r.asDocumented(m, w))
 		}
 	}
 	return found

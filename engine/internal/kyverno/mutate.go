@@ -328,7 +328,8 @@ func parseOperation(item any) (jsonpatch.Operation, error) {
 	operation.NoValue = !hasValue
 	switch {
 	case !slices.Contains(jsonpatch.Ops, operation.Op):
-		return operation, &operationError{noOperation, source.Meant(operation.Op, source.Nearest(operation.Op, jsonpatch.Ops)), "op"}
+		near := source.Nearest(operation.Op, jsonpatch.Ops)
+		return operation, &operationError{noOperation, source.Meant(operation.Op, near), "op"}
 	case !hasPath || operation.Path != "" && operation.Path[0] != '/':
 		return operation, &operationError{"path must be a JSON Pointer, which starts with /", source.Meant(operation.Path, "/"+operation.Path), "path"}
 	case (operation.Op == "move" || operation.Op == "copy") && !strings.HasPrefix(operation.From, "/"):
@@ -348,7 +349,8 @@ func (r *reader) jsonPatch(n policy.Node) {
 	r.expressions(n)
 	text, isText := n.Value.(string)
 	if !isText && n.Key() == "patchesJson6902" {
-		d := source.Errorf(r.doc.Document.At(n.Path), "policy-invalid", "must be of type string").With("write the operations as a text: patchesJson6902: |-")
+		d := source.Errorf(r.doc.Document.At(n.Path), "policy-invalid", "must be of type string").
+			With("write the operations as a text: patchesJson6902: |-")
 		r.doc.Report(r.doc.Document.Texted(d, n.Path), n.Path)
 		return
 	}
@@ -409,7 +411,9 @@ func withOperation(text string, nested *manifest.Nested, at change.Path, fields 
 	if strings.ContainsAny(text[line:first], "{[") {
 		insert = `"op": "` + op + `", `
 	}
-	return source.Mend{Advice: "write op: " + op, Title: "Write op: " + op, Changes: []source.Change{{From: first, To: first, New: insert}}}
+	return source.Mend{
+		Advice: "write op: " + op, Title: "Write op: " + op, Changes: []source.Change{{From: first, To: first, New: insert}},
+	}
 }
 
 // foreach is the state of the foreach of a rule.

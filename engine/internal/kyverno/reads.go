@@ -11,11 +11,12 @@ import (
 	"github.com/preadmit/preadmit/engine/source"
 )
 
-// This file finds the fields that expressions read of the object and of the request, but that neither has: Kyverno fails, or
-// JMESPath takes null for them.
+// This file finds the fields that expressions read of the object and of the request, but that neither has: Kyverno
+// fails, or JMESPath takes null for them.
 
 // requestFields are the fields of the variable request, of which admission requests have some only at times.
-var requestFields = strings.Fields("clusterRoles dryRun kind name namespace object oldObject operation options requestKind requestResource requestSubResource resource roles subResource uid userInfo")
+var requestFields = strings.Fields(`clusterRoles dryRun kind name namespace object oldObject operation options requestKind
+	requestResource requestSubResource resource roles subResource uid userInfo`)
 
 // read is a field that an expression reads, but the kind does not have.
 type read struct {
@@ -43,7 +44,8 @@ func (d *definition) checkReads(schemas *schema.Registry) (found []source.Diagno
 			continue // it was compiled
 		}
 		for _, m := range missed(n, kinds[r]) {
-			w := r.warning(e.at(d.document, m.offset), e.node.Path, "field-undefined", m.text+", so the expression never finds it", "")
+			at, text := e.at(d.document, m.offset), m.text+", so the expression never finds it"
+			w := r.warning(at, e.node.Path, "field-undefined", text, "")
 			found = append(found, d.document.Mended(w, e.node.Path, m.advice.In(e.node.Text(), e.offset+m.offset)))
 		}
 	}
@@ -179,7 +181,8 @@ func (w *reading) field(n jmespath.Node, on operand) operand {
 	case on.isRequest && (n.Name == "object" || n.Name == "oldObject"):
 		return operand{of: w.kind.Type()}
 	case on.isRequest && !slices.Contains(requestFields, n.Name):
-		w.missed = append(w.missed, read{n.Offset, "an admission request has no field " + n.Name, source.Suggest(n.Name, requestFields)})
+		text := "an admission request has no field " + n.Name
+		w.missed = append(w.missed, read{n.Offset, text, source.Suggest(n.Name, requestFields)})
 		return operand{}
 	case on.of == nil || on.isItems || on.of.IsList || on.of.Preserve || on.of.Scalar != schema.NotScalar:
 		return operand{}
@@ -188,9 +191,8 @@ func (w *reading) field(n jmespath.Node, on operand) operand {
 		return operand{of: f.Type, path: on.path.Key(n.Name)}
 	}
 	if on.of.Elem == nil && len(on.of.Fields) > 0 {
-		w.missed = append(w.missed, read{
-			n.Offset, fmt.Sprintf("%s has no field %s", w.kind.Title(), on.path.Key(n.Name)), w.kind.SuggestField(on.of, n.Name, on.path),
-		})
+		text := fmt.Sprintf("%s has no field %s", w.kind.Title(), on.path.Key(n.Name))
+		w.missed = append(w.missed, read{n.Offset, text, w.kind.SuggestField(on.of, n.Name, on.path)})
 	}
 	return operand{of: on.of.Elem, path: on.path.Key(n.Name)}
 }

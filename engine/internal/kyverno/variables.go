@@ -467,9 +467,11 @@ func (r *reader) openVariable(n policy.Node, variables [][]int) {
 			continue
 		}
 		if _, err := jmespath.Compile(inner); err == nil {
-			w := source.Warningf(r.doc.Document.In(n.Path, start), "variable-open", "the variable that begins here lacks a }, so Kyverno takes it for a text")
+			w := source.Warningf(r.doc.Document.In(n.Path, start), "variable-open",
+				"the variable that begins here lacks a }, so Kyverno takes it for a text")
 			r.doc.Report(r.doc.Document.Mended(w, n.Path, source.Mend{
-				Advice: "write }} at its end", Title: "Write }} at the end of the variable", Changes: []source.Change{{From: end, To: end, New: "}"}},
+				Advice: "write }} at its end", Title: "Write }} at the end of the variable",
+				Changes: []source.Change{{From: end, To: end, New: "}"}},
 			}), n.Path)
 			return
 		}

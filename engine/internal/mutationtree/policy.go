@@ -130,7 +130,8 @@ func (c *compiler) policy() []rule {
 		if d.Kind().Kind == PolicyKind.Kind {
 			advice.Old, advice.New = d.Kind().APIVersion(), PolicyKind.APIVersion()
 		}
-		c.add(at, source.Errorf(c.document.At(at), "policy-kind-unknown", "there is no %s of %s", d.Kind().Kind, d.Kind().APIVersion()).
+		text := fmt.Sprintf("there is no %s of %s", d.Kind().Kind, d.Kind().APIVersion())
+		c.add(at, source.Errorf(c.document.At(at), "policy-kind-unknown", "%s", text).
 			AdvisedAt(c.document.At(change.Keys("apiVersion")), advice))
 		return nil
 	}

@@ -75,7 +75,8 @@ func (r *Reader) undeclared(variables change.Path) (names []any) {
 		parts := syntax.Parts(text)
 		word := func(i int) string { return text[parts[i].Start:parts[i].End] }
 		for i := 2; i < len(parts); i++ {
-			if name := word(i); word(i-2) == "variables" && word(i-1) == "." && !slices.Contains(declared, any(name)) && !slices.Contains(names, any(name)) {
+			name, isRead := any(word(i)), word(i-2) == "variables" && word(i-1) == "."
+			if isRead && !slices.Contains(declared, name) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

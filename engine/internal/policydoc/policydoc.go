@@ -128,7 +128,8 @@ func (r *Reader) Unchosen(n policy.Node, supported ...string) {
 
 // Missing reports that a value is missing, which may be one of the supported ones.
 func (r *Reader) Missing(n policy.Node, message, advice string, supported ...string) {
-	r.Report(r.proposing(source.Diagnostic{At: r.Document.At(n.Path), Severity: source.Error, Code: "policy-invalid", Message: message, Advice: advice}, n.Path, supported...), n.Path)
+	d := source.Diagnostic{At: r.Document.At(n.Path), Severity: source.Error, Code: "policy-invalid", Message: message, Advice: advice}
+	r.Report(r.proposing(d, n.Path, supported...), n.Path)
 }
 
 // Unsupported reports a value that is not one of the supported values.
