@@ -43,6 +43,8 @@ type defaulting struct {
 	view func(memo *change.Memo, p place, object map[string]any) (map[string]any, error)
 	// drop returns an object that policies have changed without what the server cannot store.
 	drop func(kind *schema.Kind, object map[string]any) (map[string]any, error)
+	// held is view for an object that the server holds already.
+	held func(memo *change.Memo, p place, object map[string]any) (map[string]any, error)
 	// again returns the view of an object that a policy has changed.
 	again func(memo *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error)
 	// prepare returns the objects that validating admission sees, of a request for an object and
@@ -66,6 +68,9 @@ var (
 	completing = defaulting{
 		view: func(memo *change.Memo, p place, object map[string]any) (map[string]any, error) {
 			return admission.View(memo, p.kind, object, p.namespace)
+		},
+		held: func(memo *change.Memo, p place, object map[string]any) (map[string]any, error) {
+			return admission.Held(memo, p.kind, object, p.namespace)
 		},
 		drop:  admission.DropMalformed,
 		again: admission.Redefault,
@@ -93,6 +98,7 @@ var (
 	}
 	asWritten = defaulting{
 		view: func(_ *change.Memo, _ place, object map[string]any) (map[string]any, error) { return object, nil },
+		held: func(_ *change.Memo, _ place, object map[string]any) (map[string]any, error) { return object, nil },
 		drop: func(_ *schema.Kind, object map[string]any) (map[string]any, error) { return object, nil },
 		again: func(_ *change.Memo, kind *schema.Kind, object map[string]any) (map[string]any, error) {
 			return admission.KeepType(kind, object)
@@ -105,15 +111,6 @@ var (
 		pin:       func(_ *change.Memo, _ place, _, edited, _ map[string]any) (map[string]any, error) { return edited, nil },
 	}
 )
-
-// held is view for an object that the server holds already.
-func (d defaulting) held(memo *change.Memo, p place, object map[string]any) (map[string]any, error) {
-	view, err := d.view(memo, p, object)
-	if err != nil {
-		return nil, err
-	}
-	return admission.Held(view, object), nil
-}
 
 // passes is the state of one admission.
 type passes struct {

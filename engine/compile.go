@@ -33,6 +33,8 @@ type Set struct {
 	rules   func() digest
 	options *Options
 	schemas *schema.Registry
+	// identities returns the known kinds and their apiVersions.
+	identities func() identities
 	// kept is what was made of documents, also for earlier sets.
 	kept *policy.Kept
 	// policies and context are the documents given to Compile. old are the objects before an

@@ -39,7 +39,7 @@ func languages(s settings) []policy.Language {
 // speaking returns a set with the policy languages.
 func speaking(settings settings) *Set {
 	s := &Set{settings: settings, languages: languages(settings), options: &settings.options}
-	s.rules = sync.OnceValue(s.digestOfOptions)
+	s.rules, s.identities = sync.OnceValue(s.digestOfOptions), sync.OnceValue(s.findIdentities)
 	for _, l := range s.languages {
 		s.kinds = append(s.kinds, l.Kinds())
 	}
@@ -228,22 +228,9 @@ const mostProposed = 4
 // proposeIdentity returns a diagnostic about a missing apiVersion or kind with the values that fit the other one, if
 // they are few.
 func (s *Set) proposeIdentity(d *manifest.Document, missing source.Diagnostic, path change.Path) source.Diagnostic {
-	var fitting []string
-	kinds := slices.Clone(policydoc.Kinds())
-	for _, k := range s.schemas.Kinds() {
-		kinds = append(kinds, k.Kind)
-	}
-	for _, kind := range kinds {
-		value := kind.APIVersion()
-		switch {
-		case path[0].Key == "kind" && value == d.TextAt("apiVersion"):
-			value = kind.Kind
-		case path[0].Key == "kind", kind.Kind != d.TextAt("kind"):
-			continue
-		}
-		if !slices.Contains(fitting, value) {
-			fitting = append(fitting, value)
-		}
+	fitting := s.identities().apiVersions[d.TextAt("kind")]
+	if path[0].Key == "kind" {
+		fitting = s.identities().kinds[d.TextAt("apiVersion")]
 	}
 	if len(fitting) <= mostProposed {
 		for _, value := range fitting {
@@ -251,4 +238,26 @@ func (s *Set) proposeIdentity(d *manifest.Document, missing source.Diagnostic, p
 		}
 	}
 	return missing
+}
+
+// identities are the kinds of each apiVersion and the apiVersions of each kind that are known.
+type identities struct{ kinds, apiVersions map[string][]string }
+
+// findIdentities returns the identities of all policies and schemas.
+func (s *Set) findIdentities() identities {
+	found := identities{map[string][]string{}, map[string][]string{}}
+	add := func(to map[string][]string, key, value string) {
+		if !slices.Contains(to[key], value) {
+			to[key] = append(to[key], value)
+		}
+	}
+	kinds := slices.Clone(policydoc.Kinds())
+	for _, k := range s.schemas.Kinds() {
+		kinds = append(kinds, k.Kind)
+	}
+	for _, k := range kinds {
+		add(found.kinds, k.APIVersion(), k.Kind)
+		add(found.apiVersions, k.Kind, k.APIVersion())
+	}
+	return found
 }

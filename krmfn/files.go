@@ -229,27 +229,29 @@ func (s *fileSet) manifests(paths []path) []*manifest.Stream {
 	return s.parse()
 }
 
-// policies reads the policies of the options, and returns the paths that hold none.
+// policies reads the policies of the options, and returns the paths that hold none. A file with other objects,
+// such as params, may be among files with policies.
 func (s *fileSet) policies(c *config) (streams []*manifest.Stream, vacant []path) {
 	s.set.Policies = true
 	paths, owner, before := c.documents[settings.Policies].paths, map[string]int{}, len(s.files.diagnostics)
-	isVacant := make([]bool, len(paths))
+	var holds input.Holds
 	for i, p := range paths {
 		n := len(s.set.Files)
 		s.addAll([]path{p})
 		for _, file := range s.set.Files[n:] {
-			owner[file.Real], isVacant[i] = i, true
+			owner[file.Real] = i
+			holds.Read(i, p.name, file)
 		}
 	}
 	streams = s.parse()
 	for _, stream := range streams {
 		if input.HoldsPolicies(stream) {
-			isVacant[owner[s.files.origins[stream].Real]] = false
+			holds.Policy(owner[s.files.origins[stream].Real])
 		}
 	}
-	for i, p := range paths {
-		if isVacant[i] && !c.options.AllowNoPolicies && !source.HasErrors(s.files.diagnostics[before:]) {
-			vacant = append(vacant, p)
+	if !c.options.AllowNoPolicies && !source.HasErrors(s.files.diagnostics[before:]) {
+		for _, i := range holds.Vacant() {
+			vacant = append(vacant, paths[i])
 		}
 	}
 	return append(streams, c.documents[settings.Policies].inline...), vacant

@@ -17,8 +17,8 @@ import (
 func readFiles(patterns []pattern, role settings.Role, reader *input.Reader) (texts []text, problems []message) {
 	set := reader.NewSet()
 	set.Whole, set.Policies = role == settings.OpenAPI, role == settings.Policies || role == settings.Context
-	given, holds := map[string]pattern{}, map[string]bool{}
-	for _, p := range patterns {
+	given, owner, holds := map[string]pattern{}, map[string]int{}, input.Holds{}
+	for i, p := range patterns {
 		for _, err := range add(set, p.text) {
 			problems = append(problems, unreadable(p, role, reader, err))
 		}
@@ -28,7 +28,8 @@ func readFiles(patterns []pattern, role settings.Role, reader *input.Reader) (te
 		set.Problems = nil
 		for _, f := range set.Files {
 			if _, known := given[f.Real]; !known {
-				given[f.Real], holds[p.text] = p, false
+				given[f.Real], owner[f.Real] = p, i
+				holds.Read(i, p.text, f)
 			}
 		}
 	}
@@ -38,7 +39,7 @@ func readFiles(patterns []pattern, role settings.Role, reader *input.Reader) (te
 		for _, parsed := range set.Parse(manifest.Read) {
 			files = append(files, parsed.File)
 			if len(parsed.Problems) > 0 || input.HoldsPolicies(parsed.Stream) {
-				holds[given[parsed.File.Real].text] = true
+				holds.Policy(owner[parsed.File.Real])
 			}
 		}
 	}
@@ -46,7 +47,9 @@ func readFiles(patterns []pattern, role settings.Role, reader *input.Reader) (te
 		texts = append(texts, text{given[f.Real].at, f.Name, string(f.Text)})
 	}
 	if role == settings.Policies {
-		problems = append(problems, vacant(patterns, holds)...)
+		for _, i := range holds.Vacant() {
+			problems = append(problems, vacant(patterns[i]))
+		}
 	}
 	return texts, problems
 }
@@ -54,15 +57,10 @@ func readFiles(patterns []pattern, role settings.Role, reader *input.Reader) (te
 // codeVacant is the code of patterns of policies that match none.
 const codeVacant = "path-without-policy"
 
-// vacant reports the patterns whose files hold no policy: policies may have moved.
-func vacant(patterns []pattern, holds map[string]bool) (problems []message) {
-	for _, p := range patterns {
-		if found, hasFiles := holds[p.text]; hasFiles && !found {
-			problems = append(problems, errorf(p.at, codeVacant, "%s: %s: there is no policy\n\n"+
-				"check the path; if there may be no policy, set the option allow_no_policies", p.at, p.text))
-		}
-	}
-	return problems
+// vacant reports that the files of a pattern hold no policy: policies may have moved.
+func vacant(p pattern) message {
+	return errorf(p.at, codeVacant, "%s: %s: there is no policy\n\n"+
+		"check the path; if there may be no policy, set the option allow_no_policies", p.at, p.text)
 }
 
 func unreadable(p pattern, role settings.Role, reader *input.Reader, err error) message {

@@ -334,7 +334,7 @@ var policies = []Entry{
 	},
 	{
 		Code: "path-without-policy", Severities: errors, Title: "The path holds no policy",
-		Cause:  "A path that an option names for policies has files, but none of them has a policy or a binding, or any other object of a policy language. Policies may have moved, and a check without them would pass. A snapshot of a cluster may have no policies; `preadmit snapshot --from` must find some.",
+		Cause:  "A directory or pattern that an option names for policies, or all files that it names, hold objects, but no policy or binding, nor any other object of a policy language. Policies may have moved, and a check without them would pass. A snapshot of a cluster may have no policies; `preadmit snapshot --from` must find some.",
 		Advice: "Correct the path. Give params, Namespaces and CustomResourceDefinitions as context. If there may be no policy, set --allow-no-policies, allowNoPolicies or allow_no_policies.",
 	},
 	{

@@ -18,7 +18,7 @@ func ofCommands() []dimension {
 			return map[string]string{"manifests.yaml": deployments(n)}
 		}},
 		{name: "snapshot/objects", commands: []string{"snapshot"}, flags: []string{"--from", "dump", "-o", "snapshot.yaml"}, n: 50, files: func(n int) map[string]string {
-			return map[string]string{"dump/objects.yaml": lines(n, "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: s-#, namespace: shop}\n")}
+			return map[string]string{"dump/objects.yaml": labelMAP("team") + lines(n, "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: s-#, namespace: shop}\n")}
 		}},
 		{name: "snapshot/policies", commands: []string{"snapshot"}, flags: []string{"--from", "dump", "-o", "snapshot.yaml"}, n: 20, files: func(n int) map[string]string {
 			rule := "{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, context: [{name: c, configMap: {name: c-#, namespace: shop}}], mutate: {patchStrategicMerge: {metadata: {labels: {a: '{{ c.data.a }}'}}}}}"

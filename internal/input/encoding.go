@@ -10,7 +10,7 @@
 //
 // The files in order: walk.go (paths to files), ignore.go (files that are not read), encoding.go
 // (bytes to text), site.go (charts and kustomizations), sift.go (files that hold no manifests),
-// rest.go (what else directories have).
+// holds.go (paths without policies), rest.go (what else directories have).
 package input
 
 import (

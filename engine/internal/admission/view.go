@@ -163,26 +163,27 @@ func join(problems []*FieldError) error {
 // systemFields are the metadata that a server drops from an object that it creates, and sets itself.
 var systemFields = []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid"}
 
-// Held returns a view of an object with the metadata that the server has set. Views of objects that a server
-// holds already have it: the object before an update, and those that policies look up.
-func Held(view, object map[string]any) map[string]any {
+// Held is View for an object that a server holds already, as the one before an update and those that policies
+// look up: it has the metadata that the server has set.
+func Held(memo *change.Memo, kind *schema.Kind, object map[string]any, namespace string) (map[string]any, error) {
+	view, err := View(memo, kind, object, namespace)
+	if err != nil {
+		return nil, err
+	}
 	given, _ := object["metadata"].(map[string]any)
 	seen, _ := view["metadata"].(map[string]any)
-	var metadata map[string]any
+	metadata := maps.Clone(seen)
 	for _, name := range systemFields {
-		if value, set := given[name]; set && value != nil && seen[name] == nil {
-			if metadata == nil {
-				metadata = maps.Clone(seen)
-			}
+		if value := given[name]; value != nil {
 			metadata[name] = value
 		}
 	}
-	if metadata == nil {
-		return view
+	if len(metadata) == len(seen) {
+		return view, nil
 	}
-	held := maps.Clone(view)
-	held["metadata"] = metadata
-	return held
+	view = maps.Clone(view)
+	view["metadata"] = metadata
+	return view, nil
 }
 
 // wipeMetadata drops the metadata that the server sets itself, and duplicate owner references.

@@ -75,12 +75,7 @@ func (r *remarks) rule(d *manifest.Document, rule policy.Node) map[string][]stri
 	if start < 0 || start >= len(r.marked) {
 		return found
 	}
-	begins := map[int]string{}
-	for _, key := range sections {
-		if rule.Has(key) {
-			begins[d.Key(rule.At(key).Path).Line-r.first] = key
-		}
-	}
+	begins := r.begins(d, rule)
 	above := start
 	for above > 0 && isBlank(r.marked[above-1]) {
 		above--
@@ -116,6 +111,17 @@ func (r *remarks) rule(d *manifest.Document, rule policy.Node) map[string][]stri
 // isEnd reports whether only comments follow from a line on.
 func (r *remarks) isEnd(line int) bool {
 	return !slices.ContainsFunc(r.marked[line:], func(l string) bool { return !isBlank(l) })
+}
+
+// begins returns the sections of a rule by the line where each begins.
+func (r *remarks) begins(d *manifest.Document, rule policy.Node) map[int]string {
+	begins := map[int]string{}
+	for _, key := range sections {
+		if rule.Has(key) {
+			begins[d.Key(rule.At(key).Path).Line-r.first] = key
+		}
+	}
+	return begins
 }
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
