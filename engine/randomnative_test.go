@@ -132,7 +132,7 @@ var textCalls = []string{
 	`string([1, 2, 3].exists_one(x, x > 2))`, `string({"a": 1}.all(k, k == "a"))`, `[1, 2].map(x, x > 1, string(x)).join()`, `string($.matches("^w.b$"))`, `$.endsWith("b") ? $ : "not"`, `string("é".size())`, `"a\u00e9".upperAscii()`,
 	`request.resource.resource`, `request.kind.version + "/" + request.requestKind.kind`, `request.namespace == "" ? "" : "in"`, `request.dryRun ? "dry" : "wet"`, `request.?subResource.orValue("none")`, `request.operation`, `string(request.userInfo.groups.size() > 0)`, `string(has(request.options))`,
 	`namespaceObject.metadata.labels["tier"]`, `string(has(namespaceObject.metadata.annotations))`, `string(namespaceObject.?spec.hasValue())`, `authorizer.group("apps").resource("deployments").namespace("x").check("get").allowed() ? "may" : "not"`, `string(authorizer.serviceAccount("a", "b").path("/x").check("get").reason().size())`,
-	`object.metadata.?generateName.orValue("no")`, `string(object.metadata.?uid.hasValue())`, `string(object.?status.hasValue())`, `string(has(object.metadata.creationTimestamp))`, `string(object.metadata.?generation.orValue(-1))`, `string(has(object.metadata.managedFields))`,
+	`object.metadata.?generateName.orValue("no")`, `string(object.metadata.?uid.hasValue())`, `string(object.?status.hasValue())`, `string(has(object.metadata.creationTimestamp))`, `string(object.metadata.?generation.orValue(-1))`,
 }
 
 // oldCalls are expressions of texts that read the object before an update.
