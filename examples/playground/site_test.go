@@ -43,14 +43,14 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestSize keeps the download below 9.8 MB, of which the libraries of PodSecurity and of the validation of
-// custom resources are more than 1 MB.
+// TestSize keeps the download below 10.1 MB. The libraries of PodSecurity and of the validation of
+// custom resources are more than 1 MB of it, and the descriptions of fields 0.2 MB.
 func TestSize(t *testing.T) {
 	info, err := os.Stat(filepath.Join(*built, "preadmit.wasm.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Size() > 9_800_000 {
+	if info.Size() > 10_100_000 {
 		t.Errorf("the engine has %d bytes", info.Size())
 	}
 }

@@ -58,18 +58,18 @@ func (s *server) locateEdit(e source.Edit) (placed editor.Edit, ok bool) {
 }
 
 // locate finds the place of an edit in the text, which is that of the file with a path.
-func (of *text) locate(path string, e source.Edit) (placed editor.Edit, ok bool) {
-	from := of.offsetOf(e.At)
-	if strings.Contains(of.content, "\r\n") {
+func (t *text) locate(path string, e source.Edit) (placed editor.Edit, ok bool) {
+	from := t.offsetOf(e.At)
+	if strings.Contains(t.content, "\r\n") {
 		e.New = strings.ReplaceAll(e.New, "\n", "\r\n")
 	}
 	switch {
 	case e.To.IsKnown():
-		return editor.Edit{Path: path, From: from, To: max(from, of.offsetOf(e.To)), Text: e.New}, true
+		return editor.Edit{Path: path, From: from, To: max(from, t.offsetOf(e.To)), Text: e.New}, true
 	case e.Old == "":
 		return editor.Edit{Path: path, From: from, To: from, Text: e.New}, true
 	}
-	at, ok := editor.Word(of.content, from, e.Old)
+	at, ok := editor.Word(t.content, from, e.Old)
 	return editor.Edit{Path: path, From: at, To: at + len(e.Old), Text: e.New}, ok
 }
 
