@@ -63,7 +63,7 @@ func TestPredictRecorded(t *testing.T) {
 		}
 	}
 	t.Logf("%d objects and %d refusals compared", compared, refused)
-	if compared < racing.Least(380) || compared+refused < racing.Least(500) || refused == 0 { // a sample may have few refusals
+	if compared < racing.Least(380) || compared+refused < racing.Least(500) || refused == 0 || racing.Least(8) == 8 && refused < 120 { // a sample may have few
 		t.Errorf("only %d objects and %d refusals were compared", compared, refused)
 	}
 }

@@ -28,7 +28,7 @@ type brace struct {
 	from int
 }
 
-// operandBefore returns the operand at the end of a part of an expression, with its calls; "" if there is none.
+// operandBefore returns the operand at the end of a part of an expression, with its calls, or "".
 func operandBefore(before string) string {
 	_, operand := readBraces(before)
 	return operand

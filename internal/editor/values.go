@@ -152,7 +152,7 @@ func (s *State) enumeration(kind gvk.Kind, path []string) []string {
 	return values[path[len(path)-1]]
 }
 
-// kinds returns the kinds of the apiVersion beside the value; all kinds if there is none. All versions of a kind of
+// kinds returns the kinds of the apiVersion beside the value, or all kinds without an apiVersion. All versions of a kind of
 // policies have the same fields.
 func (a *asked) kinds() []string {
 	apiVersion := a.text("apiVersion")
@@ -182,7 +182,7 @@ func (a *asked) allKinds() []string {
 	return names
 }
 
-// apiVersions returns the apiVersions of the kind beside the value; all apiVersions if there is none.
+// apiVersions returns the apiVersions of the kind beside the value, or all apiVersions without a kind.
 func (a *asked) apiVersions() []string {
 	var names []string
 	for _, k := range a.known() {

@@ -44,7 +44,7 @@ var ErrTestFailed = errors.New("test failed")
 // Dialect is a host's interpretation of patches: what its operations do, and what they share.
 type Dialect struct {
 	add, remove, replace, test func(d *document, op Operation) error
-	// parent returns the map or list in which the last key is looked up. It returns nil if there is none.
+	// parent returns the map or list in which the last key is looked up. It returns nil if the document has no such part.
 	parent func(d *document, keys []string) any
 	// take returns the value that move or copy takes from a place. Move removes it there.
 	take func(d *document, op Operation, from []string) (any, error)
